@@ -1,0 +1,270 @@
+package handler
+
+import (
+	"context"
+	"errors"
+
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/samsalog/samsa/internal/metadata"
+	"github.com/samsalog/samsa/internal/replica"
+	"github.com/samsalog/samsa/internal/wire"
+	"github.com/samsalog/samsa/record"
+	"github.com/samsalog/samsa/storage"
+	"github.com/samsalog/samsa/storage/producer"
+)
+
+// The version of Produce from which …
+const (
+	produceZstd       = 7  // … zstd may be sent (KIP-110)
+	produceErrorText  = 8  // … errors carry a message and the failing records (KIP-467)
+	produceTopicID    = 13 // … topics are named by id (KIP-516)
+	produceLeaderHint = 10 // … a NOT_LEADER_OR_FOLLOWER names the leader (KIP-951)
+)
+
+// adminClientID may write to internal topics, as Kafka's own tools do (KafkaApis).
+const adminClientID = "__admin_client"
+
+// produce appends one batch to each partition of the request (broker side: ReplicaManager.appendRecords).
+// With one replica an appended batch is below the high watermark at once, so acks=all waits for nothing.
+func (h *Handler) produce(_ context.Context, r *wire.Request) wire.Reply {
+	req := r.Body.(*kmsg.ProduceRequest)
+	resp := req.ResponseKind().(*kmsg.ProduceResponse)
+	p := produceCall{h: h, r: r, req: req, image: h.deps.Metadata.Image()}
+	failed := false
+	resp.Topics = make([]kmsg.ProduceResponseTopic, 0, len(req.Topics))
+	for i := range req.Topics {
+		t := p.topic(&req.Topics[i])
+		for j := range t.Partitions {
+			failed = failed || t.Partitions[j].ErrorCode != 0
+			p.leaderHint(resp, &t.Partitions[j])
+		}
+		resp.Topics = append(resp.Topics, t)
+	}
+	if req.Acks == 0 {
+		// A closed connection is the only way to tell a client that does not listen.
+		return wire.Reply{None: !failed, Close: failed}
+	}
+	return wire.Reply{Body: resp}
+}
+
+// produceCall is one Produce request on its way.
+type produceCall struct {
+	h     *Handler
+	r     *wire.Request
+	req   *kmsg.ProduceRequest
+	image *metadata.Image
+	// denied are the partitions that answered NOT_LEADER_OR_FOLLOWER, with the leader to go to.
+	hinted map[int32]bool
+}
+
+func (c *produceCall) topic(t *kmsg.ProduceRequestTopic) kmsg.ProduceResponseTopic {
+	out := kmsg.NewProduceResponseTopic()
+	out.Topic, out.TopicID = t.Topic, t.TopicID
+	name, id, unknown := t.Topic, record.UUID(t.TopicID), kerr.UnknownTopicOrPartition.Code
+	if c.r.Version >= produceTopicID {
+		unknown = kerr.UnknownTopicID.Code
+		if it := c.image.Topics.ByID(id); it != nil {
+			name, unknown = it.Name, kerr.UnknownTopicOrPartition.Code
+		}
+	} else if it := c.image.Topics.ByName(name); it != nil {
+		id = it.ID
+	}
+	out.Partitions = make([]kmsg.ProduceResponseTopicPartition, 0, len(t.Partitions))
+	for i := range t.Partitions {
+		if laterTwin(t.Partitions, i) {
+			continue
+		}
+		out.Partitions = append(out.Partitions, c.partition(name, id, unknown, &t.Partitions[i]))
+	}
+	return out
+}
+
+// laterTwin reports whether the partition at i is named again further on: Kafka collects a request in a
+// map, so that the last one counts.
+func laterTwin(ps []kmsg.ProduceRequestTopicPartition, i int) bool {
+	for j := i + 1; j < len(ps); j++ {
+		if ps[j].Partition == ps[i].Partition {
+			return true
+		}
+	}
+	return false
+}
+
+func (c *produceCall) partition(topic string, id record.UUID, unknown int16, p *kmsg.ProduceRequestTopicPartition) kmsg.ProduceResponseTopicPartition {
+	out := kmsg.NewProduceResponseTopicPartition()
+	out.Partition, out.BaseOffset = p.Partition, -1
+	part, err := c.find(id, p.Partition)
+	if errors.Is(err, replica.ErrUnknownPartition) {
+		out.ErrorCode = unknown
+		return out
+	}
+	batch, fault := soleBatch(p.Records, c.r.Version)
+	switch {
+	case fault != nil:
+		out.ErrorCode = fault.code
+		c.describe(&out, fault.text)
+		return out
+	case c.req.Acks < -1 || c.req.Acks > 1:
+		out.ErrorCode = kerr.InvalidRequiredAcks.Code
+		return out
+	case internalTopic(topic) && c.r.ClientID != adminClientID:
+		out.ErrorCode = kerr.InvalidTopicException.Code
+		return out
+	}
+	if err == nil {
+		err = c.append(part, batch, &out)
+	}
+	if err != nil {
+		c.fail(&out, part, err)
+	}
+	return out
+}
+
+// find looks a partition up; a partition that exists but is hosted elsewhere is ErrNotLeader.
+func (c *produceCall) find(id record.UUID, partition int32) (*replica.Partition, error) {
+	return c.h.hosted(c.image, id, partition)
+}
+
+func (c *produceCall) append(part *replica.Partition, batch record.Batch, out *kmsg.ProduceResponseTopicPartition) error {
+	if batch.Header().IsTransactional() {
+		return c.transactional()
+	}
+	if c.req.Acks == -1 {
+		if err := part.CheckInSync(); err != nil {
+			return err
+		}
+	}
+	info, err := part.Append(batch, storage.AppendOptions{Origin: storage.Client})
+	if err != nil {
+		return err
+	}
+	out.BaseOffset = int64(info.FirstOffset)
+	out.LogAppendTime = info.LogAppendTimeMs
+	out.LogStartOffset = int64(info.LogStartOffset)
+	return nil
+}
+
+// transactional answers for a batch of a transaction. No transactional id has ever been registered here,
+// so each one is unknown, which is what Kafka says of such a batch.
+func (c *produceCall) transactional() error {
+	if c.req.TransactionID == nil {
+		return errNoTransactionalID
+	}
+	return errUnknownTransactionalID
+}
+
+var (
+	errNoTransactionalID      = errors.New("a transactional batch came without a transactional id")
+	errUnknownTransactionalID = errors.New("the transactional id is not known")
+)
+
+// fail fills in an error. The log start goes with the errors that the log itself found, so that an
+// idempotent producer can tell lost from expired records (KIP-360).
+func (c *produceCall) fail(out *kmsg.ProduceResponseTopicPartition, part *replica.Partition, err error) {
+	out.ErrorCode = produceCode(err)
+	var re *record.RecordsError
+	if errors.As(err, &re) && len(re.Records) > 0 {
+		c.describe(out, re.Message)
+		if c.r.Version >= produceErrorText {
+			for _, bad := range re.Records {
+				e := kmsg.NewProduceResponseTopicPartitionErrorRecord()
+				e.RelativeOffset = bad.Index
+				if bad.Message != "" {
+					e.ErrorMessage = &bad.Message
+				}
+				out.ErrorRecords = append(out.ErrorRecords, e)
+			}
+		}
+	}
+	if part != nil && part.Log() != nil && foundByLog(err) {
+		out.LogStartOffset = int64(part.Log().LogStartOffset())
+	}
+	if out.ErrorCode == kerr.UnknownServerError.Code || out.ErrorCode == kerr.KafkaStorageError.Code {
+		c.h.deps.Logger.Warn("produce failed", "client", c.r.Client.Addr, "client_id", c.r.ClientID, "partition", out.Partition, "err", err)
+	}
+}
+
+func (c *produceCall) describe(out *kmsg.ProduceResponseTopicPartition, text string) {
+	if text != "" && c.r.Version >= produceErrorText {
+		out.ErrorMessage = &text
+	}
+}
+
+// produceCode is the code of an error in the words of Produce.
+func produceCode(err error) int16 {
+	switch {
+	case errors.Is(err, errNoTransactionalID):
+		return kerr.TransactionalIDAuthorizationFailed.Code
+	case errors.Is(err, errUnknownTransactionalID):
+		return kerr.InvalidProducerIDMapping.Code
+	default:
+		return code(err)
+	}
+}
+
+// foundByLog reports whether an error was found by validation or by the producer's state, not before.
+func foundByLog(err error) bool {
+	for _, e := range []error{
+		record.ErrInvalidRecord, record.ErrInvalidTimestamp, record.ErrDecompress, record.ErrUnsupportedCodec,
+		producer.ErrOutOfOrderSequence, producer.ErrInvalidProducerEpoch, producer.ErrInvalidTxnState,
+	} {
+		if errors.Is(err, e) {
+			return true
+		}
+	}
+	return false
+}
+
+// leaderHint tells newer clients where the leader is.
+func (c *produceCall) leaderHint(resp *kmsg.ProduceResponse, p *kmsg.ProduceResponseTopicPartition) {
+	if c.r.Version < produceLeaderHint || p.CurrentLeader.LeaderID < 0 || c.hinted[p.CurrentLeader.LeaderID] {
+		return
+	}
+	b := c.image.Brokers[p.CurrentLeader.LeaderID]
+	host, port, ok := endpoint(b, c.r.Listener.Name)
+	if !ok {
+		return
+	}
+	n := kmsg.NewProduceResponseBroker()
+	n.NodeID, n.Host, n.Port, n.Rack = p.CurrentLeader.LeaderID, host, port, b.Rack
+	resp.Brokers = append(resp.Brokers, n)
+	if c.hinted == nil {
+		c.hinted = map[int32]bool{}
+	}
+	c.hinted[n.NodeID] = true
+}
+
+// batchFault is what is wrong with the shape of a partition's records.
+type batchFault struct {
+	code int16
+	text string
+}
+
+// soleBatch returns the one batch that a partition of a Produce may carry (ProduceRequest.validateRecords).
+// A cut batch behind it is dropped, as Kafka does. Null records, which Kafka never answers, are refused.
+func soleBatch(records []byte, version int16) (record.Batch, *batchFault) {
+	s := record.NewScanner(records)
+	if !s.Next() {
+		if err := s.Err(); err != nil {
+			return nil, &batchFault{kerr.CorruptMessage.Code, err.Error()}
+		}
+		return nil, &batchFault{code: kerr.InvalidRecord.Code}
+	}
+	b := s.Batch()
+	head := b.Header()
+	switch {
+	case head.Magic != 2:
+		return nil, &batchFault{code: kerr.InvalidRecord.Code}
+	case version < produceZstd && head.Codec() == record.Zstd:
+		return nil, &batchFault{code: kerr.UnsupportedCompressionType.Code}
+	case version < produceZstd && head.Codec() > record.Zstd:
+		return nil, &batchFault{code: kerr.UnknownServerError.Code}
+	case s.Next():
+		return nil, &batchFault{code: kerr.InvalidRecord.Code}
+	case s.Err() != nil:
+		return nil, &batchFault{kerr.CorruptMessage.Code, s.Err().Error()}
+	}
+	return b, nil
+}

@@ -1,0 +1,204 @@
+package replica
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+
+	"github.com/samsalog/samsa/internal/metadata"
+	"github.com/samsalog/samsa/record"
+	"github.com/samsalog/samsa/storage"
+)
+
+// Publish follows a change of the cluster (metadata.Publisher). When it returns, created partitions can be
+// written to and deleted ones are gone from the directory's list.
+func (m *Manager) Publish(d *metadata.Delta, i *metadata.Image) {
+	var placed []Placement
+	for _, t := range d.DeletedTopics {
+		m.drop(t)
+	}
+	for _, t := range d.CreatedTopics {
+		placed = append(placed, m.host(i, t)...)
+	}
+	placed = append(placed, m.changePartitions(d, i)...)
+	m.enqueue(placed)
+	m.changeConfigs(d, i)
+}
+
+// host makes or extends the entry of a topic with all partitions that have a replica here.
+func (m *Manager) host(i *metadata.Image, t *metadata.Topic) []Placement {
+	var placed []Placement
+	var opened []*Partition
+	next := make(hosted, len(t.Partitions))
+	if old, ok := m.topics.Load(t.ID); ok {
+		copy(next, *old.(*hosted))
+	}
+	for n, mp := range t.Partitions {
+		if mp == nil || next[n] != nil || !isHostedOn(m.o.NodeID, mp) {
+			continue
+		}
+		p, dir := m.open(i, t, int32(n), mp)
+		next[n] = p
+		opened = append(opened, p)
+		if dir != (record.UUID{}) {
+			placed = append(placed, Placement{t.ID, int32(n), dir})
+		}
+	}
+	m.topics.Store(t.ID, &next)
+	m.names.Store(t.Name, t.ID)
+	for _, p := range opened {
+		if p.Leads() {
+			m.elected(p)
+		}
+	}
+	return placed
+}
+
+// open finds or creates the log of a replica. The directory is returned if the image does not have it yet.
+func (m *Manager) open(i *metadata.Image, t *metadata.Topic, n int32, mp *metadata.Partition) (*Partition, record.UUID) {
+	p := &Partition{tp: record.TopicPartition{Topic: t.Name, Partition: n}, topicID: t.ID}
+	assigned := m.assignedDir(mp)
+	dir := assigned
+	p.log = m.o.Dirs.Log(p.tp)
+	switch {
+	case p.log != nil:
+		p.log.SetConfig(m.config(i, t.Name))
+		dir = m.dirOf(p.log)
+	case m.mayBeOffline(assigned):
+		p.err = fmt.Errorf("directory %s", assigned)
+	default:
+		p.log, dir, p.err = m.o.Dirs.Create(p.tp, t.ID, m.config(i, t.Name), assigned)
+	}
+	if p.err != nil {
+		p.log = nil
+		m.o.Logger.Error("partition is offline", "partition", p.tp, "err", p.err)
+	}
+	if err := p.become(m.o.NodeID, mp); err != nil {
+		m.o.Logger.Error("cannot record the leader epoch", "partition", p.tp, "err", err)
+	}
+	if p.log == nil || dir == assigned {
+		dir = record.UUID{}
+	}
+	return p, dir
+}
+
+// assignedDir is the directory that the image names for this node's replica; zero when it names none.
+func (m *Manager) assignedDir(mp *metadata.Partition) record.UUID {
+	at := slices.Index(mp.Replicas, m.o.NodeID)
+	if at < 0 || at >= len(mp.Directories) || mp.Directories[at].IsReserved() {
+		return record.UUID{}
+	}
+	return mp.Directories[at]
+}
+
+// mayBeOffline reports whether a replica without a log may live in a directory that is not there (REP-1).
+func (m *Manager) mayBeOffline(assigned record.UUID) bool {
+	offline := false
+	for _, d := range m.o.Dirs.Dirs() {
+		if d.ID == assigned && assigned != (record.UUID{}) {
+			return d.Err != nil
+		}
+		offline = offline || d.Err != nil
+	}
+	return offline
+}
+
+// dirOf is the id of the directory that a log lies in.
+func (m *Manager) dirOf(l *storage.Log) record.UUID { return m.dirIDs[filepath.Dir(l.Dir())] }
+
+func (m *Manager) config(i *metadata.Image, topic string) storage.Config {
+	return m.o.Config(i.Config(metadata.ConfigResource{Type: metadata.TopicResource, Name: topic}))
+}
+
+// drop forgets a topic and gives its logs up for deletion.
+func (m *Manager) drop(t *metadata.Topic) {
+	old, ok := m.topics.LoadAndDelete(t.ID)
+	m.names.CompareAndDelete(t.Name, t.ID)
+	if !ok {
+		return
+	}
+	for _, p := range *old.(*hosted) {
+		if p == nil {
+			continue
+		}
+		for _, o := range m.observers {
+			o.Resigned(p.tp)
+		}
+		if p.log != nil {
+			if err := m.o.Dirs.Delete(p.tp); err != nil {
+				m.o.Logger.Error("cannot delete a partition's directory", "partition", p.tp, "err", err)
+			}
+		}
+		p.role.Store(&role{leader: -1, epoch: p.LeaderEpoch()})
+		p.watch.changed()
+	}
+}
+
+// changePartitions follows new partitions, leaders and replica lists of topics that exist.
+func (m *Manager) changePartitions(d *metadata.Delta, i *metadata.Image) []Placement {
+	var placed []Placement
+	for _, c := range d.ChangedPartitions {
+		t := i.Topics.ByName(c.Topic)
+		if t == nil || int(c.Partition) >= len(t.Partitions) {
+			continue
+		}
+		p, err := m.ByID(t.ID, c.Partition)
+		if err != nil {
+			placed = append(placed, m.host(i, t)...)
+			continue
+		}
+		led, epoch := p.Leads(), p.LeaderEpoch()
+		if err := p.become(m.o.NodeID, t.Partitions[c.Partition]); err != nil {
+			m.o.Logger.Error("cannot record the leader epoch", "partition", p.tp, "err", err)
+		}
+		switch leads := p.Leads(); {
+		case leads && (!led || epoch != p.LeaderEpoch()):
+			m.elected(p)
+		case led && !leads:
+			for _, o := range m.observers {
+				o.Resigned(p.tp)
+			}
+		}
+	}
+	return placed
+}
+
+func (m *Manager) elected(p *Partition) {
+	for _, o := range m.observers {
+		o.Elected(p)
+	}
+}
+
+// changeConfigs hands new settings to the logs; a change of the broker's defaults concerns all of them.
+func (m *Manager) changeConfigs(d *metadata.Delta, i *metadata.Image) {
+	for _, c := range d.ChangedConfigs {
+		switch c.Type {
+		case metadata.TopicResource:
+			m.changeConfig(i, c.Name)
+		case metadata.BrokerResource:
+			m.All(func(p *Partition) {
+				if p.log != nil {
+					p.log.SetConfig(m.config(i, p.tp.Topic))
+				}
+			})
+			return
+		}
+	}
+}
+
+func (m *Manager) changeConfig(i *metadata.Image, topic string) {
+	id, ok := m.names.Load(topic)
+	if !ok {
+		return
+	}
+	t, ok := m.topics.Load(id)
+	if !ok {
+		return
+	}
+	c := m.config(i, topic)
+	for _, p := range *t.(*hosted) {
+		if p != nil && p.log != nil {
+			p.log.SetConfig(c)
+		}
+	}
+}
