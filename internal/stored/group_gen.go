@@ -308,7 +308,7 @@ func (m *ConsumerGroupMemberMetadataValue) read(r *reader, version int16) {
 		switch {
 		case tag == 0:
 			m.ClassicMemberMetadata = nil
-			if r.int8() >= 0 {
+			if r.uvarint() != 0 {
 				m.ClassicMemberMetadata = new(ConsumerGroupMemberMetadataValueClassicMemberMetadata)
 				m.ClassicMemberMetadata.read(r, version)
 			}
@@ -337,7 +337,7 @@ func (m *ConsumerGroupMemberMetadataValue) AppendTo(dst []byte, version int16) [
 		dst = binary.AppendUvarint(dst, 0)
 		start := len(dst)
 		if m.ClassicMemberMetadata == nil {
-			dst = appendInt8(dst, -1)
+			dst = appendInt8(dst, 0)
 		} else {
 			dst = m.ClassicMemberMetadata.AppendTo(appendInt8(dst, 1), version)
 		}

@@ -107,7 +107,12 @@ func (f *field) read(s *schema, r string) string {
 		if !f.nullable {
 			return fmt.Sprintf("%s.read(%s, version)", target, r)
 		}
-		return fmt.Sprintf("%s = nil\nif %s.int8() >= 0 {\n%s = new(%s)\n%s.read(%s, version)\n}", target, r, target, f.of.goName, target, r)
+		// KIP-893: a byte -1 or 1 before a nullable structure, but a varint 0 or 1 when it is tagged.
+		present := r + ".int8() >= 0"
+		if f.tag >= 0 {
+			present = r + ".uvarint() != 0"
+		}
+		return fmt.Sprintf("%s = nil\nif %s {\n%s = new(%s)\n%s.read(%s, version)\n}", target, present, target, f.of.goName, target, r)
 	case "array":
 		return fmt.Sprintf("%s = readArray(%s, %s, %t, %d, %s)", target, r, flex, f.nullable, f.elemSize(s), f.elemReader(flex))
 	case "bytes":
@@ -206,7 +211,11 @@ func (f *field) append(s *schema) string {
 		if !f.nullable {
 			return fmt.Sprintf("dst = %s.AppendTo(dst, version)", source)
 		}
-		return fmt.Sprintf("if %s == nil {\ndst = appendInt8(dst, -1)\n} else {\ndst = %s.AppendTo(appendInt8(dst, 1), version)\n}", source, source)
+		null := "-1"
+		if f.tag >= 0 {
+			null = "0"
+		}
+		return fmt.Sprintf("if %s == nil {\ndst = appendInt8(dst, %s)\n} else {\ndst = %s.AppendTo(appendInt8(dst, 1), version)\n}", source, null, source)
 	case "array":
 		elem := "append" + title(f.elem)
 		switch {
