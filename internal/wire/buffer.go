@@ -1,0 +1,39 @@
+package wire
+
+import "sync"
+
+// classes are the sizes of pooled buffers in bytes. The smallest is what an idle connection keeps; the others hold a
+// small request, and batches of 16 KiB, 64 KiB, 256 KiB and 1 MiB with room for what surrounds them.
+var classes = [...]int{1 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20, 4 << 20}
+
+// buffer is a byte slice that belongs to a pool.
+type buffer struct {
+	b     []byte // whole length, one of classes; longer when class is -1
+	class int    // index into classes; -1: not pooled
+}
+
+// buffers pools byte slices by size class. The zero value is ready.
+type buffers struct {
+	pools [len(classes)]sync.Pool
+}
+
+// get returns a buffer of at least n bytes, of any content.
+func (p *buffers) get(n int) *buffer {
+	for i, size := range classes {
+		if n > size {
+			continue
+		}
+		if b, ok := p.pools[i].Get().(*buffer); ok {
+			return b
+		}
+		return &buffer{b: make([]byte, size), class: i}
+	}
+	return &buffer{b: make([]byte, n), class: -1}
+}
+
+// put takes a buffer back; nothing may refer to its bytes any more. nil is ignored.
+func (p *buffers) put(b *buffer) {
+	if b != nil && b.class >= 0 {
+		p.pools[b.class].Put(b)
+	}
+}
