@@ -1,0 +1,59 @@
+package storage
+
+import (
+	"time"
+
+	"github.com/samsalog/samsa/record"
+	"github.com/samsalog/samsa/vfs"
+)
+
+// DefaultProducerExpiry is Kafka's producer.id.expiration.ms.
+const DefaultProducerExpiry = 24 * time.Hour
+
+// Options is all that a Log is given.
+type Options struct {
+	FS      vfs.FS
+	Handles *vfs.Handles
+	// Dir is the partition's directory; it is created when missing.
+	Dir            string
+	TopicPartition record.TopicPartition
+	// TopicID must equal the one in partition.metadata; zero: none is known, whatever stands there is taken.
+	TopicID record.UUID
+	Config  Config
+	// RecoveryPoint and LogStartOffset come from the directory's checkpoints; 0 when there are none.
+	RecoveryPoint, LogStartOffset record.Offset
+	// Clean: the directory was closed in order, so that indexes and the end of the log can be trusted.
+	Clean bool
+	// Now is the clock; nil: time.Now.
+	Now func() time.Time
+	// Delay runs f after d on the owner's scheduler: unlinking, the flush after a roll. It must return at once and
+	// never run f itself. nil: time.AfterFunc.
+	Delay func(d time.Duration, f func())
+	// ProducerExpiry is how long an idle producer is remembered; 0: DefaultProducerExpiry.
+	ProducerExpiry time.Duration
+	// SkipTxnVerification accepts transactional batches that were not verified with the coordinator
+	// (transaction.partition.verification.enable=false).
+	SkipTxnVerification bool
+	// OnFailure is called once, outside of every lock, with the first failed write or fsync; may be nil.
+	OnFailure func(error)
+	// Observe hears what a person should know; called outside of every lock; may be nil.
+	Observe func(Event)
+}
+
+func (o *Options) setDefaults() {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Delay == nil {
+		o.Delay = func(d time.Duration, f func()) { time.AfterFunc(d, f) }
+	}
+	if o.ProducerExpiry == 0 {
+		o.ProducerExpiry = DefaultProducerExpiry
+	}
+	if o.OnFailure == nil {
+		o.OnFailure = func(error) {}
+	}
+	if o.Observe == nil {
+		o.Observe = func(Event) {}
+	}
+}
