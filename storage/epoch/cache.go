@@ -56,27 +56,33 @@ func create(fsys vfs.FS, path string) error {
 	return f.Close()
 }
 
-// Read returns the entries of the checkpoint at path, without creating anything. A missing file is fs.ErrNotExist.
-// Entries below 0 or out of order are an error: recovery can build the history anew from the batches.
+// Read returns the history in the checkpoint at path, without creating anything. A missing file is fs.ErrNotExist.
+// Lines are assigned one after the other as they were when the leaders were elected, so one that contradicts earlier
+// ones replaces them; numbers below 0 are an error.
 func Read(fsys vfs.FS, path string) ([]Entry, error) {
 	lines, err := checkpoint.ReadFrame(fsys, path, 2)
 	if err != nil {
 		return nil, err
 	}
-	entries := make([]Entry, 0, len(lines))
+	var list []Entry
 	for i, fields := range lines {
 		e, errEpoch := strconv.ParseInt(fields[0], 10, 32)
 		s, errStart := strconv.ParseInt(fields[1], 10, 64)
 		if errEpoch != nil || errStart != nil || e < 0 || s < 0 {
 			return nil, fmt.Errorf("%s: %w: line %d: %.60q", path, checkpoint.ErrFormat, i+3, fields)
 		}
-		next := Entry{record.LeaderEpoch(e), record.Offset(s)}
-		if i > 0 && (next.Epoch <= entries[i-1].Epoch || next.StartOffset <= entries[i-1].StartOffset) {
-			return nil, fmt.Errorf("%s: %w: line %d: entry %v does not follow %v", path, checkpoint.ErrFormat, i+3, next, entries[i-1])
-		}
-		entries = append(entries, next)
+		list, _ = assign(list, Entry{record.LeaderEpoch(e), record.Offset(s)})
 	}
-	return entries, nil
+	return list, nil
+}
+
+// assign returns list with e at its end, and whether that is a change. The entries of list stay as they are.
+func assign(list []Entry, e Entry) ([]Entry, bool) {
+	if n := len(list); n > 0 && list[n-1].Epoch == e.Epoch && e.StartOffset >= list[n-1].StartOffset {
+		return list, false
+	}
+	keep := search(list, func(o Entry) bool { return o.Epoch >= e.Epoch || o.StartOffset >= e.StartOffset })
+	return append(slices.Clone(list[:keep]), e), true
 }
 
 // Entries returns the whole history. The slice is shared: it must not be changed.
@@ -150,12 +156,11 @@ func (c *Cache) Assign(epoch record.LeaderEpoch, start record.Offset) error {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	list := c.Entries()
-	if n := len(list); n > 0 && list[n-1].Epoch == epoch && start >= list[n-1].StartOffset {
+	list, changed := assign(c.Entries(), Entry{epoch, start})
+	if !changed {
 		return nil
 	}
-	keep := search(list, func(e Entry) bool { return e.Epoch >= epoch || e.StartOffset >= start })
-	return c.replaceLocked(append(slices.Clone(list[:keep]), Entry{epoch, start}))
+	return c.replaceLocked(list)
 }
 
 // TruncateFromEnd removes the epochs that begin at off or later.
