@@ -93,13 +93,13 @@ func newGzipWriter(level int, out *sink) *gzipWriter {
 	return w
 }
 
-// gzipExtraFlags is the position of the XFL byte, where Java writes 0 at every level.
-const gzipExtraFlags = 8
+// gzipHeader is what Java writes at every level: deflate, no flags, no time, unknown system.
+var gzipHeader = [10]byte{0x1f, 0x8b, 8, 9: 0xff}
 
 func (w *gzipWriter) Close() error {
 	err := w.Writer.Close()
 	if err == nil {
-		w.out.b[w.start+gzipExtraFlags] = 0
+		copy(w.out.b[w.start:], gzipHeader[:])
 	}
 	w.out = nil
 	w.Reset(nil)

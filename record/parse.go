@@ -50,6 +50,24 @@ func parseFields(b []byte) (f fields, ok bool) {
 	return f, len(b) == 0
 }
 
+// sizes is what validation needs of a record: -1 is the size of a null key or value.
+type sizes struct {
+	timestampDelta     int64
+	offsetDelta        int32
+	keySize, valueSize int
+}
+
+func (f *fields) sizes() sizes {
+	s := sizes{timestampDelta: f.timestampDelta, offsetDelta: f.offsetDelta, keySize: -1, valueSize: -1}
+	if f.key != nil {
+		s.keySize = len(f.key)
+	}
+	if f.value != nil {
+		s.valueSize = len(f.value)
+	}
+	return s
+}
+
 // cutBytes cuts a length (negative: null) and that many bytes from b.
 func cutBytes(b []byte) (field, rest []byte, ok bool) {
 	size, n := varint32(b)

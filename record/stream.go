@@ -2,6 +2,7 @@ package record
 
 import (
 	"io"
+	"slices"
 	"sync"
 )
 
@@ -110,6 +111,9 @@ func (s *stream) takeMore(dst []byte, n int) []byte {
 		part := s.buf[s.r:s.w]
 		if len(part) > n {
 			part = part[:n]
+		}
+		if free := cap(dst) - len(dst); free < len(part) {
+			dst = slices.Grow(dst, max(len(part), min(n, len(dst))))
 		}
 		dst = append(dst, part...)
 		s.r += len(part)

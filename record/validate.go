@@ -74,23 +74,19 @@ func Inspect(b Batch, v Validation) (Checked, error) {
 	if v.KeepCodec || source == None && h.IsControl() {
 		target = source
 	}
-	switch {
-	case source != target:
-		in.builder = NewBuilder(v.rebuilt(h, target))
-		err = in.materialised()
-	case source == None:
+	if source == None {
 		err = in.uncompressed()
-	default:
+	} else {
 		err = in.compressed()
-		if err == nil && in.misnumbered {
-			in.builder, in.count, in.max = NewBuilder(v.rebuilt(h, target)), 0, NoTimestamp
-			err = in.materialised()
-		}
 	}
-	if err != nil {
+	switch {
+	case err != nil:
 		return Checked{}, err
+	case source != target, source != None && in.misnumbered:
+		return in.rebuild(target)
+	default:
+		return in.keep(), nil
 	}
-	return in.finish()
 }
 
 // shallow checks what needs no look at the records, in Kafka's order.
@@ -133,16 +129,6 @@ func (v *Validation) checkBatch(h Header) error {
 	return nil
 }
 
-// rebuilt is the header of a batch that is encoded anew. Offsets count from 0 until Assign.
-func (v *Validation) rebuilt(h Header, target Codec) BuilderOptions {
-	o := DefaultBuilderOptions()
-	o.Codec, o.Level = target, v.Level
-	o.TimestampType, o.LogAppendTimeMs = v.TimestampType, v.NowMs
-	o.ProducerID, o.ProducerEpoch, o.BaseSequence = h.ProducerID, h.ProducerEpoch, h.BaseSequence
-	o.Transactional = h.IsTransactional()
-	return o
-}
-
 // inspection is the state of one Inspect.
 type inspection struct {
 	Validation
@@ -150,13 +136,11 @@ type inspection struct {
 	header Header
 	count  int32
 	max    int64 // largest record timestamp
-	// misnumbered: the deltas of a compressed batch are not 0, 1, 2 …, so it is encoded anew.
+	plain  int64 // bytes of the records, decompressed
+	// misnumbered: the offset deltas are not 0, 1, 2 …; a compressed batch is then encoded anew.
 	misnumbered bool
-	// builder encodes the batch anew; nil if it stays as it is.
-	builder  *Builder
-	tooLarge bool
-	errors   []RecordError
-	badTime  bool
+	errors      []RecordError
+	badTime     bool
 }
 
 // uncompressed checks the records in place. It allocates nothing unless one is refused (REC-3).
@@ -172,7 +156,8 @@ func (in *inspection) uncompressed() error {
 			return in.broken("fields do not fill its %d bytes", length)
 		}
 		rest = rest[n+int(length):]
-		in.check(len(f.key), f.key != nil, len(f.value), f.value != nil, f.timestampDelta, f.offsetDelta)
+		sizes := f.sizes()
+		in.check(n+int(length), &sizes)
 	}
 	if len(rest) > 0 && in.header.Count > 0 {
 		return invalid("%d bytes follow the last of %d records, in %v", len(rest), in.header.Count, in.TopicPartition)
@@ -184,57 +169,15 @@ func (in *inspection) broken(format string, args ...any) error {
 	return invalid("record %d of a batch in %v: %s", in.count, in.TopicPartition, fmt.Sprintf(format, args...))
 }
 
-// materialised reads whole records and encodes them anew.
-func (in *inspection) materialised() error {
-	if in.header.Codec() != None {
-		decodeGate <- struct{}{}
-		defer func() { <-decodeGate }()
-	}
-	rs := in.batch.Records(in.MaxRecordBytes)
-	defer rs.Close()
-	for rs.Next() {
-		r := &rs.record
-		bad := len(in.errors)
-		in.check(len(r.Key), r.Key != nil, len(r.Value), r.Value != nil, r.TimestampDelta, r.OffsetDelta)
-		if len(in.errors) > bad || in.tooLarge {
-			continue
-		}
-		in.builder.Append(r.Timestamp, r.Key, r.Value, r.Headers)
-		in.tooLarge = in.builder.written() > in.batchLimit()
-	}
-	if err := rs.Err(); err != nil {
-		return decodeError(in.header.Codec(), err)
-	}
-	if err := in.refused(); err != nil {
-		return err
-	}
-	if in.tooLarge {
-		return in.grown()
-	}
-	return nil
-}
-
-// batchLimit is where a rebuilt batch stops growing.
-func (in *inspection) batchLimit() int {
-	if in.MaxBatchBytes > 0 {
-		return in.MaxBatchBytes
-	}
-	return math.MaxInt32
-}
-
-func (in *inspection) grown() error {
-	return fmt.Errorf("%w: encoded anew for %v it has more than %d bytes", ErrBatchTooLarge, in.TopicPartition, in.batchLimit())
-}
-
-// check applies the rules for one record and counts it.
-func (in *inspection) check(keySize int, hasKey bool, valueSize int, hasValue bool, timestampDelta int64, offsetDelta int32) {
-	offset := in.header.BaseOffset + Offset(offsetDelta)
-	timestamp := in.header.recordTimestamp(timestampDelta)
+// check applies the rules for one record of size bytes and counts it.
+func (in *inspection) check(size int, r *sizes) {
+	offset := in.header.BaseOffset + Offset(r.offsetDelta)
+	timestamp := in.header.recordTimestamp(r.timestampDelta)
 	if offset != Offset(in.count) {
 		in.misnumbered = true
 	}
 	switch {
-	case in.Compacted && !hasKey:
+	case in.Compacted && r.keySize < 0:
 		in.refuse("Compacted topic cannot accept message without key in topic partition %v", in.TopicPartition)
 	case in.TimestampType == CreateTime && timestamp != NoTimestamp:
 		if age := in.NowMs - timestamp; age > in.BeforeMaxMs || -age > in.AfterMaxMs {
@@ -245,17 +188,11 @@ func (in *inspection) check(keySize int, hasKey bool, valueSize int, hasValue bo
 	case in.header.TimestampType() == LogAppendTime:
 		in.badTime = true
 		in.refuse("Invalid timestamp type in message DefaultRecord(offset=%d, timestamp=%d, key=%d bytes, value=%d bytes)."+
-			" Producer should not set timestamp type to LogAppendTime.", offset, timestamp, shownSize(keySize, hasKey), shownSize(valueSize, hasValue))
+			" Producer should not set timestamp type to LogAppendTime.", offset, timestamp, max(r.keySize, 0), max(r.valueSize, 0))
 	}
 	in.max = max(in.max, timestamp)
+	in.plain += int64(size)
 	in.count++
-}
-
-func shownSize(size int, present bool) int {
-	if !present {
-		return 0
-	}
-	return size
 }
 
 func (in *inspection) refuse(format string, args ...any) {
@@ -276,25 +213,69 @@ func (in *inspection) refused() error {
 			len(in.errors), shownErrors(in.errors[:min(3, len(in.errors))]))}
 }
 
-// finish sets the timestamps and makes the result.
-func (in *inspection) finish() (Checked, error) {
-	c := Checked{Batch: in.batch, MaxTimestamp: in.max, LogAppendTimeMs: NoTimestamp, Count: in.count}
+// keep sets the timestamps in place and makes the result.
+func (in *inspection) keep() Checked {
+	c := in.result(in.batch)
+	c.Batch.SetMaxTimestamp(in.TimestampType, c.MaxTimestamp)
+	return c
+}
+
+func (in *inspection) result(b Batch) Checked {
+	c := Checked{Batch: b, MaxTimestamp: in.max, LogAppendTimeMs: NoTimestamp, Count: in.count}
 	if in.TimestampType == LogAppendTime {
 		c.MaxTimestamp, c.LogAppendTimeMs = in.NowMs, in.NowMs
 	}
-	if in.builder == nil {
-		c.Batch.SetMaxTimestamp(in.TimestampType, c.MaxTimestamp)
-		return c, nil
+	return c
+}
+
+// rebuild encodes the records anew, offsets counting from 0. They were checked before, so that a batch is
+// refused for what is wrong with it before memory is spent on it.
+func (in *inspection) rebuild(target Codec) (Checked, error) {
+	limit := int64(math.MaxInt32)
+	if in.MaxBatchBytes > 0 {
+		limit = int64(in.MaxBatchBytes)
 	}
-	var err error
-	c.Rebuilt = true
-	if c.Batch, err = in.builder.build(); err != nil {
+	tooLarge := fmt.Errorf("%w: encoded anew for %v it has more than %d bytes", ErrBatchTooLarge, in.TopicPartition, limit)
+	if target == None && in.plain+HeaderSize > limit {
+		return Checked{}, tooLarge
+	}
+	if in.header.Codec() != None {
+		decodeGate <- struct{}{}
+		defer func() { <-decodeGate }()
+	}
+	builder := NewBuilder(in.rebuilt(target))
+	rs := in.batch.Records(in.MaxRecordBytes)
+	defer rs.Close()
+	for rs.Next() {
+		r := &rs.record
+		builder.Append(r.Timestamp, r.Key, r.Value, r.Headers)
+		if int64(builder.written()) > limit {
+			return Checked{}, tooLarge
+		}
+	}
+	if err := rs.Err(); err != nil {
+		return Checked{}, decodeError(in.header.Codec(), err)
+	}
+	b, err := builder.build()
+	if err != nil {
 		return Checked{}, err
 	}
-	if len(c.Batch) > in.batchLimit() {
-		return Checked{}, in.grown()
+	if int64(len(b)) > limit {
+		return Checked{}, tooLarge
 	}
+	c := in.result(b)
+	c.Rebuilt = true
 	return c, nil
+}
+
+// rebuilt is the header of the batch that rebuild makes.
+func (in *inspection) rebuilt(target Codec) BuilderOptions {
+	h, o := &in.header, DefaultBuilderOptions()
+	o.Codec, o.Level = target, in.Level
+	o.TimestampType, o.LogAppendTimeMs = in.TimestampType, in.NowMs
+	o.ProducerID, o.ProducerEpoch, o.BaseSequence = h.ProducerID, h.ProducerEpoch, h.BaseSequence
+	o.Transactional = h.IsTransactional()
+	return o
 }
 
 // Assign gives the batch its offsets, base to base+Count-1, and its leader epoch, in place, and returns it.

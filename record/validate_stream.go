@@ -53,7 +53,8 @@ func (in *inspection) streamed(s *stream, limit int) error {
 			return in.broken("fields do not fill its %d bytes", length)
 		}
 		s.r += int(length)
-		in.check(len(f.key), f.key != nil, len(f.value), f.value != nil, f.timestampDelta, f.offsetDelta)
+		sizes := f.sizes()
+		in.check(n+int(length), &sizes)
 		return nil
 	}
 	body := bodyReader{s: s, left: int64(length)}
@@ -64,7 +65,7 @@ func (in *inspection) streamed(s *stream, limit int) error {
 		}
 		return in.broken("fields do not fill its %d bytes", length)
 	}
-	in.check(f.keySize, f.keySize >= 0, f.valueSize, f.valueSize >= 0, f.timestampDelta, f.offsetDelta)
+	in.check(n+int(length), &f)
 	return nil
 }
 
@@ -103,13 +104,6 @@ func (s *stream) window(n int) []byte {
 type bodyReader struct {
 	s    *stream
 	left int64 // bytes of the body not read yet
-}
-
-// sizes is what bodyReader keeps of a record: -1 for a null key or value.
-type sizes struct {
-	timestampDelta     int64
-	offsetDelta        int32
-	keySize, valueSize int
 }
 
 // fields reads the whole body; false if the fields do not fill it exactly.
