@@ -104,11 +104,16 @@ func checkResize(l, next Layers) error {
 	return nil
 }
 
-// checkUnservedChange refuses what would need listeners to be opened or closed while the broker runs.
+// checkUnservedChange refuses what would need listeners to be opened or closed while the broker runs, or Java.
 func checkUnservedChange(l, next Layers) error {
 	for _, key := range []string{"listeners", "listener.security.protocol.map"} {
 		if l.shown(key) != next.shown(key) {
 			return errors.New(key + " cannot be changed while the broker runs yet; set it in the properties file and start again")
+		}
+	}
+	for _, key := range []string{"metric.reporters", "principal.builder.class"} {
+		if l.shown(key) != next.shown(key) {
+			return errors.New(key + " cannot be changed: it names Java classes, which do not run here")
 		}
 	}
 	return nil

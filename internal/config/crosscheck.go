@@ -45,7 +45,10 @@ func checkLogs(l Layers) error {
 
 // checkDedupeBuffer holds log.cleaner.dedupe.buffer.size to more than 1 MiB for each cleaner thread.
 func checkDedupeBuffer(l Layers) error {
-	size, threads := l.Int64("log.cleaner.dedupe.buffer.size"), int64(max(l.Int("log.cleaner.threads"), 1))
+	size, threads := l.Int64("log.cleaner.dedupe.buffer.size"), l.Int64("log.cleaner.threads")
+	if threads < 1 {
+		return fmt.Errorf("log.cleaner.threads must be at least 1, not %d", threads)
+	}
 	return require(size/threads > 1<<20,
 		"log.cleaner.dedupe.buffer.size must be more than 1 MiB for each of the %d cleaner threads, not %d", threads, size)
 }
@@ -142,6 +145,7 @@ func unsupported(l Layers) error {
 	refuse(l.String("create.topic.policy.class.name") != "", "create.topic.policy.class.name", "policies are Java classes")
 	refuse(l.String("alter.config.policy.class.name") != "", "alter.config.policy.class.name", "policies are Java classes")
 	refuse(l.String("client.quota.callback.class") != "", "client.quota.callback.class", "quota callbacks are Java classes")
+	refuse(l.shown("principal.builder.class") != *BrokerKeys().Lookup("principal.builder.class").Default, "principal.builder.class", "principals are made by a Java class")
 	refuse(l.Bool("remote.log.storage.system.enable"), "remote.log.storage.system.enable", "there is no tiered storage")
 	refuse(len(l.List("config.providers")) > 0, "config.providers", "write the values themselves, or give them in the environment")
 	if roles := l.List("process.roles"); l.IsSet("process.roles") {

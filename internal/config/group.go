@@ -104,16 +104,25 @@ var clientSelectors = []string{
 	"client_instance_id", "client_id", "client_software_name", "client_software_version", "client_source_address", "client_source_port",
 }
 
-// ValidateClientMetrics tests the configs of a client metrics subscription. An *Error about match means that
-// its content is wrong, every other that the request is.
+// shortestPushMs is the least interval.ms of a client metrics subscription (ClientMetricsConfigs).
+const shortestPushMs = 100
+
+// ErrPushInterval is an interval.ms that clients could not keep to.
+var ErrPushInterval = fmt.Errorf("interval.ms must be at least %d", shortestPushMs)
+
+// ValidateClientMetrics tests the configs of a client metrics subscription: an *UnknownError, ErrPushInterval, or
+// an *Error about a value.
 func ValidateClientMetrics(overrides map[string]string) error {
 	if err := validateAll(ClientMetricsKeys(), overrides); err != nil {
 		return err
 	}
+	if v, ok := dynamic(overrides, ClientMetricsKeys().Lookup("interval.ms")); ok && v.Int < shortestPushMs {
+		return ErrPushInterval
+	}
 	raw := overrides["match"]
 	for _, m := range splitList(strings.TrimSpace(raw)) {
 		name, pattern, ok := strings.Cut(m, "=")
-		if !ok {
+		if !ok || pattern == "" {
 			return &Error{Name: "match", Value: raw, Reason: m + " is not selector=pattern"}
 		}
 		if !slices.Contains(clientSelectors, strings.TrimSpace(name)) {

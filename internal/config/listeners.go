@@ -94,7 +94,7 @@ func (l Layers) checkListeners(out *Listeners, all []Endpoint, controllers []str
 	}
 	errs = append(errs,
 		require(len(out.Bind) > 0, "listeners: there is none for clients"),
-		require(l.onlyPlain() || slices.Contains(namesOf(out.Advertised), out.InterBroker),
+		require(slices.Contains(namesOf(out.Advertised), out.InterBroker),
 			"the inter-broker listener %s is not among the advertised listeners %s; set inter.broker.listener.name", out.InterBroker, strings.Join(namesOf(out.Advertised), ",")))
 	seen := map[string]bool{}
 	for _, e := range out.Advertised {
@@ -108,12 +108,6 @@ func (l Layers) checkListeners(out *Listeners, all []Endpoint, controllers []str
 		errs = append(errs, require(slices.Contains(names, name) || slices.Contains(controllers, name), "early.start.listeners: %s is not in listeners", name))
 	}
 	return errors.Join(errs...)
-}
-
-// onlyPlain tells whether nothing was said about the inter-broker listener. Kafka insists on one all the same;
-// a node that has no other brokers to talk to need not have it.
-func (l Layers) onlyPlain() bool {
-	return !l.IsSet("inter.broker.listener.name") && !l.IsSet("security.inter.broker.protocol")
 }
 
 // protocolMap returns listener.security.protocol.map by listener name. While it is left at its default,

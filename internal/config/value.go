@@ -20,8 +20,7 @@ type Value struct {
 	List []string
 }
 
-// parse reads raw as ConfigDef.parseType does: numbers and booleans are trimmed, strings are kept as they
-// are, list elements are trimmed and, where the key has list rules, duplicates dropped. The text returned is
+// parse reads raw as ConfigDef.parseType does: it is trimmed, list elements are too and, where the key has list rules, duplicates dropped. The text returned is
 // the reason of a refusal, "" for none.
 func parse(t Type, raw string) (Value, string) {
 	trimmed := strings.TrimSpace(raw)
@@ -48,10 +47,8 @@ func parse(t Type, raw string) (Value, string) {
 		return Value{Float: f}, ""
 	case List:
 		return Value{List: splitList(trimmed)}, ""
-	case Class, Password:
-		return Value{Text: trimmed}, ""
 	default:
-		return Value{Text: raw}, ""
+		return Value{Text: trimmed}, ""
 	}
 }
 
