@@ -106,7 +106,7 @@ func (l Layers) synonyms(name string, sensitive bool) []Synonym {
 	}
 	for _, n := range names {
 		d := BrokerKeys().Lookup(n)
-		if d == nil || d.Default == nil || d.Internal || len(out) == 0 && n != name {
+		if d == nil || d.Default == nil || len(out) == 0 && n != name {
 			continue
 		}
 		s := Synonym{Name: n, Source: SourceDefault}

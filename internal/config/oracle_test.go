@@ -181,8 +181,8 @@ func cases(t *testing.T, path string) (out []struct {
 // What Kafka 4.4.0 says to whole property files, with the differences there are.
 func TestFilesAreJudgedAsKafkaDoes(t *testing.T) {
 	differs := map[string]string{
-		"listeners=PLAINTEXT://:65536,CONTROLLER://:9093": "Kafka fails when it binds",
-		"listeners=PLAINTEXT://:-1,CONTROLLER://:9093":    "Kafka fails when it binds",
+		"listeners=PLAINTEXT://:65536,CONTROLLER://:9093":                                       "Kafka fails when it binds",
+		"listeners=PLAINTEXT://:-1,CONTROLLER://:9093":                                          "Kafka fails when it binds",
 		"listener.security.protocol.map=PLAINTEXT:PLAINTEXT,PLAINTEXT:SSL,CONTROLLER:PLAINTEXT": "no TLS yet",
 		"remote.log.storage.system.enable=true":                                                 "no tiered storage yet",
 		"authorizer.class.name=no.such.Authorizer":                                              "no authorizer yet; Kafka fails when it starts it",
