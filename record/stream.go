@@ -79,6 +79,13 @@ func (s *stream) failure() error {
 	return s.err
 }
 
+// probe reads what still fits into the buffer and returns the stream's failure, if that shows one.
+func (s *stream) probe() error {
+	for (s.r > 0 || s.w < len(s.buf)) && s.fill() {
+	}
+	return s.failure()
+}
+
 // varint32 reads a varint; size is 0 when the stream ends inside it or it is too long.
 func (s *stream) varint32() (n int32, size int) {
 	n, size = varint32(s.peek(5))

@@ -254,7 +254,7 @@ func (in *inspection) rebuild(target Codec) (Checked, error) {
 		}
 	}
 	if err := rs.Err(); err != nil {
-		return Checked{}, decodeError(in.header.Codec(), err)
+		return Checked{}, err
 	}
 	b, err := builder.build()
 	if err != nil {

@@ -3,7 +3,6 @@ package record
 import (
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 )
 
@@ -26,18 +25,31 @@ func (in *inspection) compressed() error {
 			return err
 		}
 	}
-	more := !s.atEnd()
-	if err := s.failure(); err != nil {
-		return decodeError(in.header.Codec(), err)
-	}
-	if more {
+	if !s.atEnd() {
+		if err := s.probe(); err != nil {
+			return err
+		}
 		return invalid("decompressed data follows the last of %d records, in %v", in.header.Count, in.TopicPartition)
+	}
+	if err := s.failure(); err != nil {
+		return err
 	}
 	return in.refused()
 }
 
 // streamed checks one record.
 func (in *inspection) streamed(s *stream, limit int) error {
+	err := in.parseStreamed(s, limit)
+	if err != nil && errors.Is(err, ErrInvalidRecord) {
+		// Data that makes no sense may be the first sign of a stream that is broken a little further on.
+		if broken := s.probe(); broken != nil {
+			return broken
+		}
+	}
+	return err
+}
+
+func (in *inspection) parseStreamed(s *stream, limit int) error {
 	length, n := s.varint32()
 	switch {
 	case n == 0:
@@ -72,18 +84,9 @@ func (in *inspection) streamed(s *stream, limit int) error {
 // ended tells why a stream has no more bytes where a record should be.
 func (in *inspection) ended(s *stream) error {
 	if err := s.failure(); err != nil {
-		return decodeError(in.header.Codec(), err)
+		return err
 	}
 	return in.broken("the decompressed data ends before it does")
-}
-
-// decodeError makes a difference that Kafka makes: a gzip stream that is cut off is an invalid record there,
-// every other broken stream a failure to decompress.
-func decodeError(c Codec, err error) error {
-	if c == Gzip && errors.Is(err, ErrDecompress) && errors.Is(err, io.ErrUnexpectedEOF) {
-		return fmt.Errorf("%w: the gzip stream is cut off", ErrInvalidRecord)
-	}
-	return err
 }
 
 // window returns the next n bytes if they fit into the buffer and are there; nil otherwise. They are not

@@ -78,11 +78,10 @@ func (w *xerialWriter) Close() error {
 
 // xerialReader reads a xerial stream, or one raw block, block by block.
 type xerialReader struct {
-	src     []byte // what is not read yet
-	raw     bool   // no header: src is one block
-	started bool
-	block   []byte // decoded and not yet handed out
-	buf     []byte // memory of block, kept between streams
+	src   []byte // what is not read yet
+	raw   bool   // no header: src is one block
+	block []byte // decoded and not yet handed out
+	buf   []byte // memory of block, kept between streams
 }
 
 var xerialReaders sync.Pool
@@ -127,7 +126,7 @@ func (r *xerialReader) next() error {
 		block := r.src
 		r.src, r.raw = nil, false
 		if len(block) == 0 {
-			return io.EOF
+			return io.ErrUnexpectedEOF
 		}
 		return r.decode(block)
 	}
@@ -138,11 +137,8 @@ func (r *xerialReader) next() error {
 		}
 		r.src = r.src[len(xerialHeader):]
 	}
-	if len(r.src) == 0 {
+	if len(r.src) < 4 { // the end; as in Java, too few bytes for a length are not looked at
 		return io.EOF
-	}
-	if len(r.src) < 4 {
-		return io.ErrUnexpectedEOF
 	}
 	size := int64(binary.BigEndian.Uint32(r.src))
 	if size > int64(len(r.src)-4) {
