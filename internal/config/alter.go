@@ -131,8 +131,8 @@ func Differences(before, after map[string]string) map[string]*string {
 	return out
 }
 
-// Known returns the configs whose names are in set, and of the others those that are not in before with the same value: what another version
-// has stored must not stand in the way of a change to something else.
+// Known returns after without the names that set does not have and before holds with the same value: what another
+// version has stored must not stand in the way of a change to something else.
 func Known(set *Set, before, after map[string]string) map[string]string {
 	out := map[string]string{}
 	for name, value := range after {
