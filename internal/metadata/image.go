@@ -1,6 +1,9 @@
 package metadata
 
 import (
+	"iter"
+
+	"github.com/samsalog/samsa/internal/stored"
 	"github.com/samsalog/samsa/record"
 )
 
@@ -18,13 +21,53 @@ type Image struct {
 	// Topics finds topics by name and by id.
 	Topics Topics
 	// configs holds dynamic configs by resource.
-	configs map[ConfigResource]map[string]string
+	configs pmap[ConfigResource, map[string]string]
 	// NextProducerID is the first producer id that was never handed out in a block.
 	NextProducerID record.ProducerID
+	// What follows is kept for those who will act on it, and to be written into snapshots.
+	controllers map[int32]*stored.RegisterControllerRecord
+	quotas      pmap[string, *quota]
+	acls        pmap[record.UUID, *stored.AccessControlEntryRecord]
+	scram       pmap[scramKey, *stored.UserScramCredentialRecord]
+	tokens      pmap[string, *stored.DelegationTokenRecord]
+}
+
+// quota holds the limits of one client quota entity.
+type quota struct {
+	entity []stored.ClientQuotaRecordEntityData
+	values map[string]float64
+}
+
+// scramKey names a SCRAM credential: one per user and mechanism.
+type scramKey struct {
+	name      string
+	mechanism int8
+}
+
+// emptyImage is the state before any record.
+func emptyImage(clusterID string) *Image {
+	return &Image{Offset: record.NoOffset, Epoch: record.NoLeaderEpoch, ClusterID: clusterID}
 }
 
 // Config returns the dynamic configs of a resource, nil when it has none. The map must not be changed.
-func (i *Image) Config(r ConfigResource) map[string]string { return i.configs[r] }
+func (i *Image) Config(r ConfigResource) map[string]string {
+	c, _ := i.configs.get(r)
+	return c
+}
+
+// ConfigResources yields the resources that have dynamic configs, in no particular order.
+func (i *Image) ConfigResources() iter.Seq[ConfigResource] {
+	return func(yield func(ConfigResource) bool) {
+		for r := range i.configs.all() {
+			if !yield(r) {
+				return
+			}
+		}
+	}
+}
+
+// MetadataVersion is the finalized level of metadata.version, 0 before the first bootstrap.
+func (i *Image) MetadataVersion() int16 { return i.Features[MetadataVersionFeature] }
 
 // ConfigResource names what a dynamic config belongs to. The cluster-wide broker default has Type
 // BrokerResource and an empty Name.

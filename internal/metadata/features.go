@@ -1,0 +1,94 @@
+package metadata
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+)
+
+// Names of the features that Apache Kafka 4.4 knows.
+const (
+	MetadataVersionFeature = "metadata.version"
+	KRaftVersionFeature    = "kraft.version"
+	ELRVersionFeature      = "eligible.leader.replicas.version"
+	GroupVersionFeature    = "group.version"
+	ShareVersionFeature    = "share.version"
+	StreamsVersionFeature  = "streams.version"
+	TxnVersionFeature      = "transaction.version"
+)
+
+// Levels of metadata.version that something depends on.
+const (
+	// MinMetadataVersion is 3.3-IV3, the oldest that Apache Kafka 4.x starts on.
+	MinMetadataVersion int16 = 7
+	// MaxMetadataVersion is 4.4-IV2, the newest production level of 4.4.
+	MaxMetadataVersion int16 = 33
+
+	versionMigratingBroker  = 8  // REGISTER_BROKER v2
+	versionTransactions     = 13 // BEGIN, END and ABORT_TRANSACTION
+	versionControllers      = 15 // REGISTER_CONTROLLER
+	versionDirectories      = 17 // directory ids of replicas
+	versionELR              = 23 // eligible leader replicas
+	versionCordonedDirs     = 30 // REGISTER_BROKER v4
+	kraftVersionStatic      = 0
+	kraftVersionDynamic     = 1
+	defaultMinInsyncReplica = "1"
+)
+
+// feature is what is known of one feature: the supported range and from which metadata.version each level is
+// the default of a newly formatted directory (level i+1 from defaults[i]).
+type feature struct {
+	name     string
+	min, max int16
+	defaults []int16
+}
+
+// features are those of Apache Kafka 4.4.0; kraft.version is last since it never is in a feature record.
+var features = []feature{
+	{ELRVersionFeature, 0, 1, []int16{26}},
+	{GroupVersionFeature, 0, 1, []int16{22}},
+	{MetadataVersionFeature, MinMetadataVersion, MaxMetadataVersion, nil},
+	{ShareVersionFeature, 0, 2, []int16{28, 31}},
+	{StreamsVersionFeature, 0, 1, []int16{29}},
+	{TxnVersionFeature, 0, 2, []int16{24, 24}},
+	{KRaftVersionFeature, kraftVersionStatic, kraftVersionDynamic, nil},
+}
+
+// SupportedFeatures returns the features and levels of Apache Kafka 4.4, kraft.version included.
+func SupportedFeatures() []FeatureRange {
+	out := make([]FeatureRange, len(features))
+	for i, f := range features {
+		out[i] = FeatureRange{f.name, f.min, f.max}
+	}
+	return out
+}
+
+// DefaultFeatures returns the levels above 0 that Kafka's storage tool finalizes when it formats for a
+// metadata.version, that one included.
+func DefaultFeatures(metadataVersion int16) map[string]int16 {
+	out := map[string]int16{MetadataVersionFeature: metadataVersion}
+	for _, f := range features {
+		for i, from := range f.defaults {
+			if metadataVersion >= from {
+				out[f.name] = int16(i + 1)
+			}
+		}
+	}
+	return out
+}
+
+// checkFeatures refuses finalized levels that are not known here: their records could not be understood.
+func checkFeatures(levels map[string]int16) error {
+	for _, name := range slices.Sorted(maps.Keys(levels)) {
+		i := slices.IndexFunc(features, func(f feature) bool { return f.name == name })
+		switch level := levels[name]; {
+		case i < 0:
+			return fmt.Errorf("%w: the metadata log finalizes %s at level %d, a feature that is not known here", ErrTooNew, name, level)
+		case level > features[i].max:
+			return fmt.Errorf("%w: the metadata log finalizes %s at level %d, known here is up to %d", ErrTooNew, name, level, features[i].max)
+		case level < features[i].min:
+			return fmt.Errorf("%w: the metadata log is at %s %d, needed is at least %d: start it once with Apache Kafka 3.9 and upgrade the feature", ErrTooOld, name, level, features[i].min)
+		}
+	}
+	return nil
+}
