@@ -134,8 +134,8 @@ func (in *inbound) fill() error {
 	if in.err != nil {
 		return in.err
 	}
+	in.setDeadline(time.Now())
 	for {
-		in.setDeadline(time.Now())
 		n, err := in.c.nc.Read(in.buf.b[in.w:])
 		in.w += n
 		switch {
@@ -157,15 +157,16 @@ func (in *inbound) fill() error {
 	}
 }
 
-// setDeadline keeps a deadline in the future. It is moved only when half of its time is over, since moving costs as
-// much as parsing a header; so "idle" is exact to half a review.
+// setDeadline moves the read deadline before a read that follows on movement. It is moved only when an eighth of its
+// time is over, since moving costs as much as parsing a header; so a connection may count as idle that much early.
 func (in *inbound) setDeadline(now time.Time) {
-	if in.deadline.Sub(now) > reviewEvery/2 {
+	wait := in.firstWait()
+	if !in.deadline.IsZero() && now.Sub(in.moved) < wait/8 {
 		return
 	}
 	in.moved = now
 	in.review(now)
-	in.arm(now.Add(in.firstWait()))
+	in.arm(now.Add(wait))
 }
 
 // firstWait is how long to wait for bytes before the buffer is given back or the connection is idle.

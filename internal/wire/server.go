@@ -129,13 +129,13 @@ func (s *Server) admit(nc net.Conn, info *Listener) {
 	full := limit > 0 && s.mu.perIP[c.ip] >= limit
 	if s.mu.stopping || full {
 		s.mu.Unlock()
-		nc.Close()
-		c.cancel()
-		s.freeSlot()
 		if full {
 			s.stats.refused.Add(1)
 			s.peers.about(c.ip, "per ip", "too many connections from one address, connection closed", "client", c.client.Addr, "limit", limit)
 		}
+		nc.Close()
+		c.cancel()
+		s.freeSlot()
 		return
 	}
 	s.mu.perIP[c.ip]++
