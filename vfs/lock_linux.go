@@ -15,20 +15,35 @@ import (
 // it belongs to the descriptor instead of the process. So a second Lock in this process is refused too, and closing
 // some other descriptor of the file does not drop it, as POSIX would have it (VFS-5).
 func (osFS) Lock(name string) (io.Closer, error) {
-	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o644)
+	for {
+		f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o644)
+		if err != nil {
+			return nil, err
+		}
+		whole := unix.Flock_t{Type: unix.F_WRLCK, Whence: io.SeekStart}
+		err = unix.FcntlFlock(f.Fd(), unix.F_OFD_SETLK, &whole)
+		if err == nil && isAt(f, name) {
+			return f, nil
+		}
+		if errors.Is(err, unix.EAGAIN) || errors.Is(err, unix.EACCES) {
+			err = lockHolder(f)
+		}
+		_ = f.Close()
+		if err != nil {
+			return nil, &fs.PathError{Op: "lock", Path: name, Err: err}
+		}
+	}
+}
+
+// isAt reports whether name still is the file f. Whoever held the lock removes the file as it stops: a lock on the
+// removed one excludes nobody.
+func isAt(f *os.File, name string) bool {
+	mine, err := f.Stat()
 	if err != nil {
-		return nil, err
+		return false
 	}
-	whole := unix.Flock_t{Type: unix.F_WRLCK, Whence: io.SeekStart}
-	err = unix.FcntlFlock(f.Fd(), unix.F_OFD_SETLK, &whole)
-	if err == nil {
-		return f, nil
-	}
-	if errors.Is(err, unix.EAGAIN) || errors.Is(err, unix.EACCES) {
-		err = lockHolder(f)
-	}
-	_ = f.Close()
-	return nil, &fs.PathError{Op: "lock", Path: name, Err: err}
+	now, err := os.Stat(name)
+	return err == nil && os.SameFile(mine, now)
 }
 
 // lockHolder names the process that holds a POSIX lock; the holder of a descriptor lock (-1) is not known.
