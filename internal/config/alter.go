@@ -48,12 +48,12 @@ func (e *ListError) Error() string {
 // CheckChanges refuses a key that stands twice and an operation without its value, as a *RequestError.
 func CheckChanges(changes []Change) error {
 	var missing []string
-	for i, c := range changes {
-		for _, before := range changes[:i] {
-			if before.Name == c.Name {
-				return &RequestError{"config " + c.Name + " stands twice"}
-			}
+	seen := make(map[string]bool, len(changes))
+	for _, c := range changes {
+		if seen[c.Name] {
+			return &RequestError{"config " + c.Name + " stands twice"}
 		}
+		seen[c.Name] = true
 		if c.Value == nil && c.Op != OpDelete {
 			missing = append(missing, c.Name)
 		}
