@@ -1,6 +1,7 @@
 package storage
 
 import (
+	"math/rand/v2"
 	"time"
 
 	"github.com/samsalog/samsa/record"
@@ -29,6 +30,8 @@ type Options struct {
 	// Delay runs f after d on the owner's scheduler: unlinking, the flush after a roll. It must return at once and
 	// never run f itself. nil: time.AfterFunc.
 	Delay func(d time.Duration, f func())
+	// Rand returns a number in 0 … n-1, for segment.jitter.ms; nil: math/rand.
+	Rand func(n int64) int64
 	// ProducerExpiry is how long an idle producer is remembered; 0: DefaultProducerExpiry.
 	ProducerExpiry time.Duration
 	// SkipTxnVerification accepts transactional batches that were not verified with the coordinator
@@ -46,6 +49,9 @@ func (o *Options) setDefaults() {
 	}
 	if o.Delay == nil {
 		o.Delay = func(d time.Duration, f func()) { time.AfterFunc(d, f) }
+	}
+	if o.Rand == nil {
+		o.Rand = rand.Int64N
 	}
 	if o.ProducerExpiry == 0 {
 		o.ProducerExpiry = DefaultProducerExpiry

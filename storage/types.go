@@ -74,7 +74,7 @@ type ReadInfo struct {
 
 // Offsets are the bounds of a log at one moment (LOG-1).
 type Offsets struct {
-	LogStart, LastStable, HighWatermark, LogEnd record.Offset
+	LogStartOffset, LastStableOffset, HighWatermark, LogEndOffset record.Offset
 }
 
 // TimestampOffset is where a timestamp was found.

@@ -29,7 +29,7 @@ func (s *State) Recall() *Recall {
 
 // mayHaveMore reports whether batches of e's epoch before the oldest known one can exist.
 func mayHaveMore(e *entry) bool {
-	return e.count > 0 && e.count < maxBatches && e.batches[0].FirstSequence() > 0
+	return e.count > 0 && e.count < maxBatches && e.batches[0].LastSequence >= 0 && e.batches[0].FirstSequence() > 0
 }
 
 // Wanted is the number of producers whose earlier batches are still looked for.

@@ -1,0 +1,78 @@
+package storage
+
+import (
+	"errors"
+	"io/fs"
+	"slices"
+	"time"
+
+	"github.com/samsalog/samsa/record"
+	"github.com/samsalog/samsa/storage/segment"
+)
+
+// Flush makes everything below upTo durable. Whoever waits for a flush that is under way finds its own data covered
+// by the next one: many waiters share one fsync.
+func (l *Log) Flush(upTo record.Offset) error {
+	defer l.tell()
+	return l.flush(upTo, true)
+}
+
+// LastFlush is when the log was flushed last, or opened.
+func (l *Log) LastFlush() time.Time { return time.UnixMilli(l.lastFlushMs.Load()) }
+
+// flush flushes up to upTo; with more, up to the log end at the time when it gets to it.
+func (l *Log) flush(upTo record.Offset, more bool) error {
+	if upTo <= l.RecoveryPoint() {
+		return nil
+	}
+	l.flushing.Lock()
+	defer l.flushing.Unlock()
+	if err := l.unusable(); err != nil {
+		return err
+	}
+	return l.flushHeld(upTo, more)
+}
+
+// flushHeld does the work; flushing is held, mu is not.
+func (l *Log) flushHeld(upTo record.Offset, more bool) error {
+	from, end := l.RecoveryPoint(), l.LogEndOffset()
+	if upTo <= from {
+		return nil // covered by the flush that was waited for
+	}
+	to := min(upTo, end)
+	if more {
+		to = end
+	}
+	list := l.list()
+	newFile := false
+	for i, s := range list {
+		if s.Base() >= upTo && s.Base() >= to || i+1 < len(list) && list[i+1].Base() <= from {
+			continue
+		}
+		if err := s.Sync(); err != nil {
+			if l.gone(s, err) {
+				continue
+			}
+			return l.fail("fsync", err)
+		}
+		newFile = newFile || s.Base() >= from
+	}
+	if newFile {
+		if err := l.o.FS.SyncDir(l.Dir()); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return l.fail("fsync of the directory", err)
+		}
+	}
+	for {
+		rp := l.recoveryPoint.Load()
+		if rp >= int64(to) || l.recoveryPoint.CompareAndSwap(rp, int64(to)) {
+			break
+		}
+	}
+	l.lastFlushMs.Store(l.nowMs())
+	return nil
+}
+
+// gone reports whether err only says that the segment was deleted meanwhile.
+func (l *Log) gone(s *segment.Segment, err error) bool {
+	return (errors.Is(err, fs.ErrClosed) || errors.Is(err, fs.ErrNotExist)) && !slices.Contains(l.list(), s)
+}
