@@ -34,19 +34,16 @@ func ParseProperties(data []byte) (map[string]string, error) {
 func logicalLines(text string) func(yield func(string) bool) {
 	return func(yield func(string) bool) {
 		var joined strings.Builder
-		more := false // the line before ended with a backslash
 		for _, line := range lines(text) {
 			line = strings.TrimLeft(line, " \t\f")
-			if !more && (line == "" || line[0] == '#' || line[0] == '!') {
+			if joined.Len() == 0 && (line == "" || line[0] == '#' || line[0] == '!') {
 				continue
 			}
-			if more = endsOpen(line); more {
-				line = line[:len(line)-1]
+			if endsOpen(line) {
+				joined.WriteString(line[:len(line)-1])
+				continue
 			}
 			joined.WriteString(line)
-			if more {
-				continue
-			}
 			if joined.Len() > 0 && !yield(joined.String()) {
 				return
 			}
