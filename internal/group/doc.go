@@ -1,0 +1,50 @@
+// Package group is the group coordinator: classic consumer groups (and Connect's, Schema Registry's and others'
+// of that protocol) and committed offsets, over the records of __consumer_offsets.
+//
+// # What it owns
+//
+// Service answers the group and offset requests in kmsg's terms; one file per request. machine is the state of
+// one partition of the offsets topic, a pure state machine: no socket, file or goroutine of its own, its time
+// and its timers come from internal/coord, which also reads and writes the partition. classicGroup is one group
+// with its members; offsets are the committed ones, and those of open transactions.
+//
+// # Data in and out
+//
+// In: requests with their Caller; Elected, Resigned and Publish from whoever follows the metadata. Out: responses;
+// records of types 1 and 2, offsets in value version 4 (1 if the client asked for a retention time), groups in
+// version 3, as Apache Kafka 4.4 writes them. Request buffers are lent until the method returns.
+//
+// Read, but neither written nor served yet: groups of the consumer protocol of KIP-848, share groups and streams
+// groups (types 3 to 23). Their records are remembered by key, so that their ids are not taken, and that they can
+// be deleted when they have no members; ListGroups does not show them. Their members' sessions are not watched.
+// Pending offsets of transactions are kept until the marker of their producer is read; TxnOffsetCommit itself is
+// not served yet.
+//
+// # Invariants
+//
+//   - GROUP-1: the generation of a group only grows, across restarts too.
+//   - GROUP-2: in a generation every member is answered with the same leader, protocol and number; only the
+//     leader sees the members.
+//   - GROUP-3: an assignment is answered only after the group's record that holds it is committed.
+//   - GROUP-4: groups are looked for among as many partitions as the offsets topic had when it was seen first.
+//   - GROUP-5: the id of a group of another kind that has members is never given to a classic group; of an
+//     empty consumer group the records are removed in the batch that begins the classic one.
+//   - GROUP-6: a join phase does not end while ids that were handed out are missing (KIP-394), unless time is
+//     over; such an id is given up when it expires, is left with, or its connection ends.
+//   - GROUP-7: of two records for one partition's offset the later in the log wins, whenever its transaction ends.
+//   - GROUP-8: a group with members keeps the offsets of the topics they read, however old.
+//
+// Differences from Apache Kafka, on purpose: GROUP-6's last case; members of old clients that hang up before they
+// were told their id are removed at once; who waits in JoinGroup or SyncGroup is answered when another request
+// takes its place or its member is removed; an offset of an earlier topic of the same name is not handed out; an
+// empty group that has handed out ids is not expired.
+//
+// # Concurrency
+//
+// Everything in machine belongs to its shard's goroutine. Service has only immutable fields, atomics and the
+// goroutines that watch connections, one for each id that was handed out and not used; Close waits for them.
+//
+// # Format
+//
+// docs/formats/consumer-offsets.md.
+package group

@@ -1,0 +1,42 @@
+package group
+
+import "sync/atomic"
+
+// counters are what the coordinator counts; any goroutine may read them.
+type counters struct {
+	offsetCommits       atomic.Int64
+	offsetExpirations   atomic.Int64
+	offsetDeletions     atomic.Int64
+	completedRebalances atomic.Int64
+	offsets             atomic.Int64
+	groups              [numStates]atomic.Int64
+}
+
+// Metrics is a reading of the coordinator's counters (Kafka's group-coordinator-metrics).
+type Metrics struct {
+	// OffsetCommits, OffsetExpirations and OffsetDeletions count offsets since the start.
+	OffsetCommits, OffsetExpirations, OffsetDeletions int64
+	// CompletedRebalances counts classic groups that became Stable.
+	CompletedRebalances int64
+	// Offsets is how many committed offsets are held.
+	Offsets int64
+	// Groups is how many classic groups are in each state.
+	Groups map[State]int64
+}
+
+// Metrics reads the counters.
+func (s *Service) Metrics() Metrics {
+	c := &s.env.counters
+	m := Metrics{
+		OffsetCommits:       c.offsetCommits.Load(),
+		OffsetExpirations:   c.offsetExpirations.Load(),
+		OffsetDeletions:     c.offsetDeletions.Load(),
+		CompletedRebalances: c.completedRebalances.Load(),
+		Offsets:             c.offsets.Load(),
+		Groups:              map[State]int64{},
+	}
+	for st := range numStates {
+		m.Groups[st] = c.groups[st].Load()
+	}
+	return m
+}

@@ -1,0 +1,211 @@
+package group
+
+import (
+	"context"
+	"crypto/rand"
+	"io"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/samsalog/samsa/internal/coord"
+	"github.com/samsalog/samsa/internal/metadata"
+	"github.com/samsalog/samsa/record"
+)
+
+// Options configure a Service.
+type Options struct {
+	// Config gives the present settings; default DefaultSettings.
+	Config func() Settings
+	// Metadata gives the present image; it may return nil before there is one.
+	Metadata func() *metadata.Image
+	// CreateOffsetsTopic makes __consumer_offsets; it returns nil if the topic exists. When it returns, this
+	// node has been told of its partitions. nil: the topic is never made.
+	CreateOffsetsTopic func() error
+	// CommitTimeout bounds how long an answer waits for its records to be committed (offsets.commit.timeout.ms);
+	// default 5 s. LoadBufferBytes is offsets.load.buffer.size; default 5 MiB.
+	CommitTimeout   time.Duration
+	LoadBufferBytes int
+	// AppendError says what an error of Partition.Append means, see coord.Options. Optional.
+	AppendError func(error) error
+	// Now stamps commits and group states and decides what has expired; default time.Now.
+	Now func() time.Time
+	// Rand makes member ids; default crypto/rand.
+	Rand io.Reader
+	// Logger is told what a person should know; default: nobody is told.
+	Logger *slog.Logger
+}
+
+// Service is the group coordinator: it answers the group and offset requests of the partitions of
+// __consumer_offsets that this node leads. All methods may be called concurrently.
+type Service struct {
+	o       Options
+	env     *env
+	runtime *coord.Runtime[*machine]
+	// known is the offsets topic as it was seen first (GROUP-4).
+	known atomic.Pointer[offsetsTopic]
+	// watchers are the goroutines that wait for connections to end.
+	watchers sync.WaitGroup
+	closed   chan struct{}
+	closing  sync.Once
+	creating sync.Mutex
+}
+
+// offsetsTopic is an incarnation of __consumer_offsets.
+type offsetsTopic struct {
+	id         record.UUID
+	partitions int32
+}
+
+// NewService returns a coordinator that leads no partition yet.
+func NewService(o Options) *Service {
+	if o.Config == nil {
+		o.Config = DefaultSettings
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Rand == nil {
+		o.Rand = rand.Reader
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	s := &Service{
+		o: o, closed: make(chan struct{}),
+		env: &env{settings: o.Config, topics: topicsOf(o.Metadata), now: o.Now, rand: o.Rand, logger: o.Logger},
+	}
+	s.runtime = coord.NewRuntime(coord.Options[*machine]{
+		Topic:           OffsetsTopic,
+		New:             func(_ int32, t *coord.Timers) *machine { return newMachine(s.env, t) },
+		Codec:           func() record.Codec { return o.Config().Codec },
+		CommitTimeout:   o.CommitTimeout,
+		LoadBufferBytes: o.LoadBufferBytes,
+		AppendError:     o.AppendError,
+		Now:             o.Now,
+		Logger:          o.Logger,
+	})
+	return s
+}
+
+// Elected makes this node the coordinator of the groups of a partition of __consumer_offsets. It does not wait
+// for the partition to be read.
+func (s *Service) Elected(partition int32, p coord.Partition) { s.runtime.Elected(partition, p) }
+
+// Resigned ends that. Clients that wait are told to look for the coordinator again.
+func (s *Service) Resigned(partition int32) { s.runtime.Resigned(partition) }
+
+// Advanced tells that the high watermark of a partition may have moved after an append had returned.
+func (s *Service) Advanced(partition int32) { s.runtime.Advanced(partition) }
+
+// Close ends all shards. Requests that wait are answered, later ones are refused.
+func (s *Service) Close() {
+	s.closing.Do(func() { close(s.closed) })
+	s.runtime.Close()
+	s.watchers.Wait()
+}
+
+// Locate returns the partition of __consumer_offsets that holds a group, for FindCoordinator. The topic is made
+// if it does not exist, and then the group's new partition is waited for, so that the request which follows
+// finds its coordinator ready.
+func (s *Service) Locate(ctx context.Context, group string) (int32, error) {
+	p, err := s.partition(group)
+	if err == nil || s.o.CreateOffsetsTopic == nil || s.offsetsTopic() != nil {
+		return p, err
+	}
+	if err := s.create(); err != nil {
+		return 0, err
+	}
+	if p, err = s.partition(group); err != nil {
+		return p, err
+	}
+	select {
+	case <-s.runtime.Settled(p):
+	case <-ctx.Done():
+	}
+	return p, nil
+}
+
+// create makes the offsets topic, once for all who ask at the same time.
+func (s *Service) create() error {
+	s.creating.Lock()
+	defer s.creating.Unlock()
+	if s.offsetsTopic() != nil {
+		return nil
+	}
+	return s.o.CreateOffsetsTopic()
+}
+
+// offsetsTopic is the offsets topic of the present image; nil while there is none.
+func (s *Service) offsetsTopic() *metadata.Topic {
+	return lookup(s.env.topics(), false, OffsetsTopic, record.UUID{})
+}
+
+// topicsOf reads the topics of an image each time it is asked.
+func topicsOf(image func() *metadata.Image) func() topicFinder {
+	return func() topicFinder {
+		if image == nil {
+			return nil
+		}
+		if i := image(); i != nil {
+			return i.Topics
+		}
+		return nil
+	}
+}
+
+// partition is the partition of a group. A topic whose number of partitions has changed since it was seen first
+// is not served: groups would seem to be lost (GROUP-4).
+func (s *Service) partition(group string) (int32, error) {
+	t := s.offsetsTopic()
+	if t == nil || len(t.Partitions) == 0 {
+		return 0, coord.ErrNotCoordinator
+	}
+	n := int32(len(t.Partitions))
+	known := s.known.Load()
+	if known == nil || known.id != t.ID {
+		s.known.CompareAndSwap(known, &offsetsTopic{t.ID, n})
+		known = s.known.Load()
+	}
+	if known.partitions != n {
+		s.o.Logger.Error("the number of partitions of the offsets topic has changed, groups cannot be found; restart to accept it",
+			"topic", OffsetsTopic, "was", known.partitions, "is", n)
+		return 0, coord.ErrNotAvailable
+	}
+	return PartitionFor(group, n), nil
+}
+
+// submit hands an operation to the shard of a group.
+func (s *Service) submit(group string, op coord.Op[*machine]) error {
+	p, err := s.partition(group)
+	if err != nil {
+		return err
+	}
+	return s.runtime.Submit(p, op)
+}
+
+// ask runs an operation on the shard of a group and waits for its answer: a short wait, for nothing but appends
+// and their commit, which ends when the shard does. It does not end with the client, so run may use what the
+// request lends. run gives the answer; failed makes one out of why there is none.
+func ask[T any](s *Service, group string, shares bool, run func(m *machine, a *answer[T]) coord.Result, failed func(int16) T) T {
+	p, err := s.partition(group)
+	if err != nil {
+		return failed(code(err))
+	}
+	return askPartition(s, p, shares, run, failed)
+}
+
+func askPartition[T any](s *Service, partition int32, shares bool, run func(m *machine, a *answer[T]) coord.Result, failed func(int16) T) T {
+	a := newAnswer[T]()
+	err := s.runtime.Submit(partition, coord.Op[*machine]{
+		Run:    func(m *machine) coord.Result { return run(m, a) },
+		Fail:   func(err error) { a.give(failed(code(err))) },
+		Shares: shares,
+	})
+	if err != nil {
+		return failed(code(err))
+	}
+	<-a.done
+	return a.value
+}

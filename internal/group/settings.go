@@ -1,0 +1,47 @@
+package group
+
+import (
+	"time"
+
+	"github.com/samsalog/samsa/record"
+)
+
+// Settings are the broker settings that the group coordinator follows. They are read again for every request,
+// so a change takes effect at once.
+type Settings struct {
+	// MinSessionTimeout and MaxSessionTimeout bound what a joining member may ask for
+	// (group.min.session.timeout.ms, group.max.session.timeout.ms).
+	MinSessionTimeout, MaxSessionTimeout time.Duration
+	// InitialRebalanceDelay is how long the first members of an empty group wait for others
+	// (group.initial.rebalance.delay.ms).
+	InitialRebalanceDelay time.Duration
+	// MaxSize bounds the members of a group (group.max.size).
+	MaxSize int
+	// OffsetsRetention is how long committed offsets that nobody needs are kept (offsets.retention.minutes).
+	OffsetsRetention time.Duration
+	// OffsetsRetentionCheckInterval is how often that is looked at (offsets.retention.check.interval.ms).
+	OffsetsRetentionCheckInterval time.Duration
+	// OffsetMetadataMaxBytes bounds the text committed with an offset, in UTF-16 units as Kafka counts it
+	// (offset.metadata.max.bytes).
+	OffsetMetadataMaxBytes int
+	// Codec compresses the coordinator's own batches (offsets.topic.compression.codec).
+	Codec record.Codec
+}
+
+// DefaultSettings are Kafka's defaults.
+func DefaultSettings() Settings {
+	return Settings{
+		MinSessionTimeout:             6 * time.Second,
+		MaxSessionTimeout:             30 * time.Minute,
+		InitialRebalanceDelay:         3 * time.Second,
+		MaxSize:                       1<<31 - 1,
+		OffsetsRetention:              7 * 24 * time.Hour,
+		OffsetsRetentionCheckInterval: 10 * time.Minute,
+		OffsetMetadataMaxBytes:        4096,
+		Codec:                         record.None,
+	}
+}
+
+// newMemberJoinTimeout bounds how long a member that joins for the first time is kept while it waits: it has no
+// heartbeat yet (group.coordinator's fixed 5 minutes).
+const newMemberJoinTimeout = 5 * time.Minute
