@@ -1,0 +1,46 @@
+package logdir
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+
+	"github.com/samsalog/samsa/storage"
+)
+
+// What opening directories and changing partitions can refuse. Callers compare with errors.Is.
+var (
+	// ErrLocked: another process, or another Manager of this one, uses the directory.
+	ErrLocked = errors.New("log directory is in use")
+	// ErrNotFormatted: the directory is missing or has no meta.properties.
+	ErrNotFormatted = errors.New("log directory is not formatted")
+	// ErrAlreadyFormatted: the directory has a meta.properties that formatting would replace.
+	ErrAlreadyFormatted = errors.New("log directory is formatted already")
+	// ErrInconsistent: the directories contradict each other: cluster, node, ids, places.
+	ErrInconsistent = errors.New("log directories do not belong together")
+	// ErrNoDirectory: no directory is usable.
+	ErrNoDirectory = errors.New("no usable log directory")
+	// ErrOffline: the partition is, or may be, in a directory that failed, or could not be loaded. It is a storage
+	// error too.
+	ErrOffline error = offlineError{}
+	// ErrExists: another incarnation of the topic has a log of that name.
+	ErrExists = errors.New("partition exists with another topic id")
+	// ErrNotFound: there is no such log.
+	ErrNotFound = errors.New("no such log")
+	// ErrClosed: the Manager was closed.
+	ErrClosed = errors.New("log directories are closed")
+)
+
+// offlineError is the type of ErrOffline.
+type offlineError struct{}
+
+func (offlineError) Error() string        { return "partition is offline" }
+func (offlineError) Is(target error) bool { return target == storage.ErrStorage }
+
+// isIO reports whether the environment, not the content of a file, is at fault: such an error concerns the directory.
+func isIO(err error) bool {
+	var path *fs.PathError
+	var link *os.LinkError
+	var call *os.SyscallError
+	return errors.As(err, &path) || errors.As(err, &link) || errors.As(err, &call) || errors.Is(err, storage.ErrStorage)
+}

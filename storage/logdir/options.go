@@ -1,0 +1,82 @@
+package logdir
+
+import (
+	"crypto/rand"
+	"io"
+	"time"
+
+	"github.com/samsalog/samsa/record"
+	"github.com/samsalog/samsa/storage/checkpoint"
+	"github.com/samsalog/samsa/vfs"
+)
+
+// Options is all that a Manager is given. A period of 0 or less means that the task never runs by itself.
+type Options struct {
+	FS vfs.FS
+	// Dirs are log.dirs, at least one. MetadataDir holds __cluster_metadata-0; it may be one of Dirs (empty: the
+	// first). That log is never touched here, only its directory is locked.
+	Dirs        []string
+	MetadataDir string
+	// Now is the clock; nil: time.Now.
+	Now func() time.Time
+	// Rand is the source of new directory ids and unique names; nil: crypto/rand.
+	Rand io.Reader
+	// RecoveryThreads is how many logs of one directory are opened or closed at the same time; 0: 2.
+	RecoveryThreads int
+	// RetentionCheckInterval is the period of retention, FlushCheckInterval that of the look for logs whose flush.ms
+	// has passed, the others are those of the three checkpoints. InitialDelay passes before the first run.
+	RetentionCheckInterval, FlushCheckInterval, RecoveryPointInterval time.Duration
+	LogStartInterval, HighWatermarkInterval, InitialDelay             time.Duration
+	// DeleteDelay is after what time a -delete directory that Load finds is removed; 0: a minute.
+	DeleteDelay    time.Duration
+	ProducerExpiry time.Duration
+	// MaxOpenFiles bounds the descriptors of segments and indexes; 0: 4096.
+	MaxOpenFiles int
+	// BrokerEpoch is asked for the epoch that goes into the clean-shutdown marker; nil: -1.
+	BrokerEpoch func() int64
+	// Cordoned tells which directories get no new partitions; nil: none.
+	Cordoned func(dir string) bool
+	// Observe hears what a person should know; may be nil. It must not call back.
+	Observe func(Event)
+	// OnDirFailure is told once of each directory that fails, at Open too; dirID is zero when it is not known. May be
+	// nil. It runs on a goroutine of its own, for which Close waits.
+	OnDirFailure func(dirID record.UUID, dir string, err error)
+}
+
+const (
+	defaultRecoveryThreads = 2    // num.recovery.threads.per.data.dir
+	defaultMaxOpenFiles    = 4096 // far below the usual hard limits, far above what is busy at one time
+)
+
+func (o *Options) setDefaults() {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Rand == nil {
+		o.Rand = rand.Reader
+	}
+	if o.MetadataDir == "" && len(o.Dirs) > 0 {
+		o.MetadataDir = o.Dirs[0]
+	}
+	if o.RecoveryThreads <= 0 {
+		o.RecoveryThreads = defaultRecoveryThreads
+	}
+	if o.DeleteDelay <= 0 {
+		o.DeleteDelay = time.Minute
+	}
+	if o.MaxOpenFiles <= 0 {
+		o.MaxOpenFiles = defaultMaxOpenFiles
+	}
+	if o.BrokerEpoch == nil {
+		o.BrokerEpoch = func() int64 { return checkpoint.UnknownBrokerEpoch }
+	}
+	if o.Cordoned == nil {
+		o.Cordoned = func(string) bool { return false }
+	}
+	if o.Observe == nil {
+		o.Observe = func(Event) {}
+	}
+	if o.OnDirFailure == nil {
+		o.OnDirFailure = func(record.UUID, string, error) {}
+	}
+}
