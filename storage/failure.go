@@ -22,12 +22,21 @@ func (l *Log) fail(doing string, cause error) error {
 	return err
 }
 
-// usableLocked refuses what changes the log once it is closed or has failed; mu is held.
+// Fail gives the log up because its directory has failed: the files are closed without another write, and whatever is
+// asked of the log from then on is answered with ErrStorage. OnFailure is not called: its owner is who calls.
+func (l *Log) Fail(cause error) {
+	l.failure.CompareAndSwap(nil, &failure{storageError(fmt.Errorf("%v in %s: %w", l.o.TopicPartition, l.Dir(), cause))})
+	l.failOnce.Do(func() {})
+	l.Abandon()
+}
+
+// usableLocked refuses what changes the log once it has failed or is closed; mu is held. The failure comes first: a log
+// whose directory is offline is closed too, and its clients have to hear why.
 func (l *Log) usableLocked() error {
-	if l.mu.closed {
-		return ErrClosed
+	if err := l.Err(); err != nil || !l.mu.closed {
+		return err
 	}
-	return l.Err()
+	return ErrClosed
 }
 
 // event remembers what a person should hear until no lock is held.

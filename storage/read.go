@@ -48,6 +48,9 @@ func (l *Log) readError(err error) error {
 		errors.Is(err, record.ErrInvalidRecord), errors.Is(err, record.ErrDecompress), errors.Is(err, record.ErrUnsupportedCodec):
 		return err
 	case errors.Is(err, fs.ErrClosed) && l.isClosed():
+		if err := l.Err(); err != nil {
+			return err
+		}
 		return ErrClosed
 	}
 	return storageError(err)

@@ -55,8 +55,6 @@ type entry struct {
 	dir *dir
 	// leaving: the log is being deleted or its directory has failed, so its errors concern nobody.
 	leaving atomic.Bool
-	// lastFlush is when the flusher last took care of the log, in ms.
-	lastFlush atomic.Int64
 }
 
 func (d *dir) file(name string) string { return filepath.Join(d.path, name) }

@@ -38,9 +38,10 @@ func (offlineError) Error() string        { return "partition is offline" }
 func (offlineError) Is(target error) bool { return target == storage.ErrStorage }
 
 // isIO reports whether the environment, not the content of a file, is at fault: such an error concerns the directory.
+// Corrupt content and contradictions concern one partition.
 func isIO(err error) bool {
 	var path *fs.PathError
 	var link *os.LinkError
 	var call *os.SyscallError
-	return errors.As(err, &path) || errors.As(err, &link) || errors.As(err, &call) || errors.Is(err, storage.ErrStorage)
+	return errors.As(err, &path) || errors.As(err, &link) || errors.As(err, &call)
 }

@@ -24,7 +24,7 @@ func (m *Manager) failDir(d *dir, err error) {
 	m.spawn(func() {
 		for _, e := range m.entries(d) {
 			e.leaving.Store(true)
-			e.log.Abandon()
+			e.log.Fail(err)
 		}
 		m.unlock(d)
 		m.report(Event{Kind: DirFailed, Dir: d.path, Err: err})

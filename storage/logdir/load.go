@@ -259,7 +259,6 @@ func (m *Manager) failPartition(d *dir, j job, err error) {
 // logOptions is what a log in d is opened with. Offsets come from the checkpoints if the log existed before.
 func (m *Manager) logOptions(e *entry, tp record.TopicPartition, id record.UUID, c storage.Config, path string, existed bool) storage.Options {
 	d := e.dir
-	e.lastFlush.Store(m.o.Now().UnixMilli())
 	o := storage.Options{
 		FS: m.o.FS, Handles: m.handles, Dir: path, TopicPartition: tp, TopicID: id, Config: c,
 		Now: m.o.Now, Delay: m.delays.after, ProducerExpiry: m.o.ProducerExpiry,

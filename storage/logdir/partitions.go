@@ -116,14 +116,9 @@ func (m *Manager) createIn(d *dir, tp record.TopicPartition, topicID record.UUID
 	if e.log, err = storage.Open(m.logOptions(e, tp, topicID, c, d.file(tp.String()), false)); err != nil {
 		return nil, err
 	}
-	if err := m.o.FS.SyncDir(d.path); err != nil {
-		e.leaving.Store(true)
-		e.log.Abandon()
-		return nil, err
-	}
 	m.add(tp, e)
 	if err := d.err(); err != nil { // it failed meanwhile, and whoever took it offline may not have seen this log
-		e.log.Abandon()
+		e.log.Fail(err)
 		return nil, fmt.Errorf("%w: directory %s: %w", ErrOffline, d.path, err)
 	}
 	return e.log, nil
@@ -153,7 +148,7 @@ func (m *Manager) Delete(tp record.TopicPartition) error {
 	}
 	e.leaving.Store(true)
 	path := e.dir.file(FormatName(tp, Deleted, unique))
-	if err := e.log.Rename(path); err != nil {
+	if err := e.log.Rename(path); err != nil && !errors.Is(err, fs.ErrNotExist) { // somebody has removed it already
 		m.failDir(e.dir, err)
 		return err
 	}
@@ -162,10 +157,6 @@ func (m *Manager) Delete(tp record.TopicPartition) error {
 	delete(e.dir.logs, tp)
 	m.leaving[e] = true
 	m.mu.Unlock()
-	if err := m.o.FS.SyncDir(e.dir.path); err != nil {
-		m.failDir(e.dir, err)
-		return err
-	}
 	delay := time.Duration(e.log.Config().FileDeleteDelayMs) * time.Millisecond
 	m.delays.after(delay, func() { m.unlink(e, path) })
 	return nil

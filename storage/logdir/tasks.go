@@ -149,11 +149,9 @@ func (m *Manager) retain() []error {
 // flush syncs the logs whose flush.ms has passed.
 func (m *Manager) flush() []error {
 	return m.each("flush", func(e *entry) error {
-		now := m.o.Now().UnixMilli()
-		if last := e.lastFlush.Load(); now-last < e.log.Config().FlushMs {
+		if m.o.Now().Sub(e.log.LastFlush()).Milliseconds() < e.log.Config().FlushMs {
 			return nil
 		}
-		e.lastFlush.Store(now)
 		return e.log.Flush(e.log.LogEndOffset())
 	})
 }
