@@ -1,0 +1,68 @@
+package handler
+
+import (
+	"context"
+
+	"github.com/samsalog/samsa/internal/wire"
+)
+
+// route is one API. What is served may begin earlier than what is listed: clients that take versions from a setting
+// instead of asking still find what Apache Kafka 4 dropped, while those that ask see Kafka's own numbers.
+type route struct {
+	// min and max are the versions served.
+	min, max int16
+	// listed is the oldest version that ApiVersions names; max is the newest in both.
+	listed int16
+	serve  func(ctx context.Context, r *wire.Request) wire.Reply
+}
+
+// same is a route whose served and listed versions are those of Apache Kafka 4.4.
+func same(min, max int16, serve func(context.Context, *wire.Request) wire.Reply) route {
+	return route{min: min, max: max, listed: min, serve: serve}
+}
+
+// older is a route that is served from an older version than it is listed.
+func older(min, listed, max int16, serve func(context.Context, *wire.Request) wire.Reply) route {
+	return route{min: min, max: max, listed: listed, serve: serve}
+}
+
+// table is every API served on client listeners.
+//
+// Versions follow Apache Kafka 4.4. Served beyond it, for clients that pin old versions (KIP-896 dropped them):
+// ListOffsets 0, OffsetCommit 0-1, OffsetFetch 0, CreateTopics 0-1, DeleteTopics 0, OffsetForLeaderEpoch 0-1,
+// DescribeConfigs 0 and DescribeLogDirs 0. Not served: Fetch 0-3 and Produce 0-2, whose record formats are no longer
+// written by anybody who could do without them, and which would need every batch converted.
+func (h *Handler) table() map[int16]route {
+	return map[int16]route{
+		// librdkafka takes the oldest Produce version as the sign for which codecs may be used, so it is listed from 0.
+		0:  {min: 3, max: 13, listed: 0, serve: h.produce},
+		1:  same(4, 18, h.fetch),
+		2:  older(0, 1, 11, h.listOffsets),
+		3:  same(0, 13, h.metadata),
+		8:  older(0, 2, 10, h.offsetCommit),
+		9:  older(0, 1, 10, h.offsetFetch),
+		10: same(0, 6, h.findCoordinator),
+		11: same(0, 9, h.joinGroup),
+		12: same(0, 4, h.heartbeat),
+		13: same(0, 5, h.leaveGroup),
+		14: same(0, 5, h.syncGroup),
+		15: same(0, 6, h.describeGroups),
+		16: same(0, 5, h.listGroups),
+		18: same(0, 5, h.apiVersions),
+		19: older(0, 2, 7, h.createTopics),
+		20: older(0, 1, 6, h.deleteTopics),
+		21: same(0, 2, h.deleteRecords),
+		22: same(0, 5, h.initProducerID),
+		23: older(0, 2, 4, h.offsetForLeaderEpoch),
+		32: older(0, 1, 4, h.describeConfigs),
+		33: same(0, 2, h.alterConfigs),
+		35: older(0, 1, 5, h.describeLogDirs),
+		37: same(0, 3, h.createPartitions),
+		42: same(0, 3, h.deleteGroups),
+		44: same(0, 1, h.incrementalAlterConfigs),
+		47: same(0, 0, h.offsetDelete),
+		60: same(0, 2, h.describeCluster),
+		74: same(0, 1, h.listConfigResources),
+		75: same(0, 0, h.describeTopicPartitions),
+	}
+}
