@@ -24,16 +24,25 @@ const (
 	// MaxMetadataVersion is 4.4-IV2, the newest production level of 4.4.
 	MaxMetadataVersion int16 = 33
 
-	versionMigratingBroker  = 8  // REGISTER_BROKER v2
-	versionTransactions     = 13 // BEGIN, END and ABORT_TRANSACTION
-	versionControllers      = 15 // REGISTER_CONTROLLER
-	versionDirectories      = 17 // directory ids of replicas
-	versionELR              = 23 // eligible leader replicas
-	versionCordonedDirs     = 30 // REGISTER_BROKER v4
-	kraftVersionStatic      = 0
-	kraftVersionDynamic     = 1
-	defaultMinInsyncReplica = "1"
+	// ControllersVersion is 3.7-IV0: controllers register.
+	ControllersVersion int16 = 15
+	// DirectoriesVersion is 3.7-IV2: replicas know their directories.
+	DirectoriesVersion int16 = 17
+
+	versionMigratingBroker = 8  // REGISTER_BROKER v2
+	versionTransactions    = 13 // BEGIN, END and ABORT_TRANSACTION
+	versionELR             = 23 // eligible leader replicas
+	versionCordonedDirs    = 30 // REGISTER_BROKER v4
 )
+
+// Levels of kraft.version: voters from the configuration, voters in the log.
+const (
+	kraftVersionStatic  int16 = 0
+	kraftVersionDynamic int16 = 1
+)
+
+// defaultMinInsyncReplicas is Kafka's min.insync.replicas.
+const defaultMinInsyncReplicas = "1"
 
 // feature is what is known of one feature: the supported range and from which metadata.version each level is
 // the default of a newly formatted directory (level i+1 from defaults[i]).

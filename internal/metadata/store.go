@@ -72,7 +72,7 @@ func (o *Options) setDefaults() {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	if o.MinInsyncReplicas == "" {
-		o.MinInsyncReplicas = defaultMinInsyncReplica
+		o.MinInsyncReplicas = defaultMinInsyncReplicas
 	}
 	if o.SegmentBytes == 0 {
 		o.SegmentBytes = 1 << 30

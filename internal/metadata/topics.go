@@ -2,6 +2,8 @@ package metadata
 
 import (
 	"iter"
+	"slices"
+	"strings"
 
 	"github.com/samsalog/samsa/record"
 )
@@ -10,6 +12,8 @@ import (
 type Topics struct {
 	byName pmap[string, *Topic]
 	byID   pmap[record.UUID, *Topic]
+	// colliding has the names that contain '.' or '_' by what they are called in metrics; nearly always one.
+	colliding pmap[string, []string]
 }
 
 // ByName returns the topic called name, nil when there is none.
@@ -38,14 +42,42 @@ func (t Topics) All() iter.Seq[*Topic] {
 // Len is the number of topics.
 func (t Topics) Len() int { return t.byName.len() }
 
+// Colliding returns the names of topics that differ from name only in '.' and '_': metrics would not tell them
+// apart, so Kafka refuses to create the second. A topic called name itself is among them.
+func (t Topics) Colliding(name string) []string {
+	names, _ := t.colliding.get(metricName(name))
+	return names
+}
+
+// metricName is what a name becomes in metric names (Topic.unifyCollisionChars).
+func metricName(name string) string { return strings.ReplaceAll(name, ".", "_") }
+
+func canCollide(name string) bool { return strings.ContainsAny(name, "._") }
+
 // with returns t with topic in place of one of the same id, if there is any.
 func (t Topics) with(topic *Topic, e *edit) Topics {
+	if canCollide(topic.Name) {
+		key := metricName(topic.Name)
+		if names, _ := t.colliding.get(key); !slices.Contains(names, topic.Name) {
+			t.colliding = t.colliding.with(key, append(slices.Clone(names), topic.Name), e)
+		}
+	}
 	t.byName = t.byName.with(topic.Name, topic, e)
 	t.byID = t.byID.with(topic.ID, topic, e)
 	return t
 }
 
 func (t Topics) without(topic *Topic, e *edit) Topics {
+	if canCollide(topic.Name) {
+		key := metricName(topic.Name)
+		names, _ := t.colliding.get(key)
+		names = slices.DeleteFunc(slices.Clone(names), func(n string) bool { return n == topic.Name })
+		if len(names) == 0 {
+			t.colliding = t.colliding.without(key, e)
+		} else {
+			t.colliding = t.colliding.with(key, names, e)
+		}
+	}
 	t.byName = t.byName.without(topic.Name, e)
 	t.byID = t.byID.without(topic.ID, e)
 	return t

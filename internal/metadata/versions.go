@@ -6,9 +6,9 @@ import "github.com/samsalog/samsa/internal/stored"
 func recordVersion(m stored.Message, metadataVersion int16) int16 {
 	switch m := m.(type) {
 	case *stored.RegisterBrokerRecord:
-		return levels(metadataVersion, MinMetadataVersion, versionMigratingBroker, versionDirectories, versionCordonedDirs)
+		return levels(metadataVersion, MinMetadataVersion, versionMigratingBroker, DirectoriesVersion, versionCordonedDirs)
 	case *stored.PartitionRecord, *stored.PartitionChangeRecord:
-		return levels(metadataVersion, versionDirectories, versionELR)
+		return levels(metadataVersion, DirectoriesVersion, versionELR)
 	case *stored.BrokerRegistrationChangeRecord:
 		// The lowest version that can carry the change.
 		switch {
