@@ -1,0 +1,125 @@
+package inspect
+
+import (
+	"fmt"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/samsalog/samsa/record"
+)
+
+// logHeader is the line that says which log follows.
+type logHeader struct {
+	// kind is "log", "bootstrap" or "snapshot".
+	kind string
+	// offset is the base offset of a segment, or the end offset of a snapshot; epoch is the snapshot's.
+	offset, epoch int64
+}
+
+// batchLine is one batch, or one message of an old format.
+type batchLine struct {
+	record.Header
+	// position counts the bytes of the batches before.
+	position int64
+	// valid: the CRC matches.
+	valid bool
+}
+
+// recordLine is one record of a batch.
+type recordLine struct {
+	record.Record
+	batch *record.Header
+	// control is what a control record says; nil for others.
+	control *controlText
+	// contents: key and value are wanted.
+	contents bool
+	// key and value are the decoded texts, if there are any.
+	key, value decoded
+}
+
+// snapshotName is <end offset, 20 digits>-<epoch, 10 digits>.checkpoint.
+const (
+	snapshotOffsetDigits = 20
+	snapshotEpochDigits  = 10
+)
+
+func parseLogName(path, typ string) (logHeader, error) {
+	if typ == "log" {
+		base, err := baseOffset(path)
+		return logHeader{kind: "log", offset: base}, err
+	}
+	stem := strings.TrimSuffix(filepath.Base(path), ".checkpoint")
+	if stem == "bootstrap" {
+		return logHeader{kind: "bootstrap"}, nil
+	}
+	offset, epoch, ok := strings.Cut(stem, "-")
+	h := logHeader{kind: "snapshot"}
+	if ok && len(offset) == snapshotOffsetDigits && len(epoch) == snapshotEpochDigits {
+		var err error
+		if h.offset, err = strconv.ParseInt(offset, 10, 64); err == nil {
+			if h.epoch, err = strconv.ParseInt(epoch, 10, 32); err == nil {
+				return h, nil
+			}
+		}
+	}
+	return h, fmt.Errorf("the name is no snapshot's: %q", filepath.Base(path))
+}
+
+// log dumps a segment or a metadata snapshot.
+func (d *dumper) log(path, typ string) error {
+	h, err := parseLogName(path, typ)
+	if err != nil {
+		return err
+	}
+	f, size, err := d.open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	d.out.logHeader(h)
+	end := min(size, d.MaxBytes)
+	r := newLogReader(f, 0, end)
+	last := int64(-1) // Kafka counts from -1, so a log that begins elsewhere reports a gap
+	for r.next() {
+		d.out.batch(batchLine{Header: r.head, position: r.pos - int64(r.head.SizeInBytes), valid: r.batch.CheckCRC() == nil})
+		if d.DeepIteration {
+			if err := d.records(path, r, &last); err != nil {
+				d.problem(path, err)
+			}
+		}
+	}
+	if d.MaxBytes == NoLimit && end > r.pos {
+		d.out.trailing(filepath.Base(path), end-r.pos)
+	}
+	return r.err
+}
+
+// records dumps the records of the current batch.
+func (d *dumper) records(path string, r *logReader, last *int64) error {
+	rs := r.batch.Records(d.MaxRecordBytes)
+	defer rs.Close()
+	for rs.Next() {
+		line := recordLine{Record: rs.Record(), batch: &r.head}
+		offset := int64(line.Offset)
+		if offset != *last+1 {
+			d.report.gap(path, *last, offset)
+		}
+		*last = offset
+		if r.head.IsControl() {
+			c := parseControl(line.Key, line.Value)
+			line.control = &c
+			if c.err != nil {
+				d.problem(path, fmt.Errorf("control record at offset %d: %w", offset, c.err))
+			}
+		} else if d.PrintDataLog {
+			line.contents = true
+			line.key, line.value = d.decoder.decode(&line.Record)
+		}
+		d.out.record(&line)
+	}
+	if err := rs.Err(); err != nil {
+		return fmt.Errorf("batch at byte %d: %w", r.pos-int64(r.head.SizeInBytes), err)
+	}
+	return nil
+}

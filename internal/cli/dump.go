@@ -1,0 +1,103 @@
+package cli
+
+import (
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/samsalog/samsa/inspect"
+)
+
+// stringDecoder is the one class that Kafka's --key-decoder-class and --value-decoder-class can name here.
+const stringDecoder = "org.apache.kafka.tools.api.StringDecoder"
+
+// dumpFlags are the flags of samsa dump, spelled as those of kafka-dump-log.
+type dumpFlags struct {
+	options                                     inspect.DumpOptions
+	files                                       []string
+	keyDecoder, valueDecoder                    string
+	offsets, transactions, metadata, shareState bool
+	maxBytes, maxMessageSize                    int32
+}
+
+func newDumpCommand() *cobra.Command {
+	f := &dumpFlags{options: inspect.DefaultDumpOptions()}
+	cmd := &cobra.Command{
+		Use:   "dump FILE...",
+		Short: "Print what segments, indexes and snapshots hold",
+		Long: `Print what the files of a data directory hold, without a broker and without
+changing them. The ending of a file's name decides how it is read:
+
+  .log         a segment: its batches, and with --deep-iteration its records
+  .index       an offset index, compared with its segment
+  .timeindex   a time index, compared with its segment
+  .txnindex    the aborted transactions of a segment
+  .snapshot    the producers of a partition
+  .checkpoint  a snapshot of the metadata log
+
+Flags and lines are those of Apache Kafka's kafka-dump-log. What does not fit
+together, such as an index that does not match its log, is listed at the end
+on standard error; that alone is no failure.`,
+		Example: `  samsa dump samsa-data/orders-0/00000000000000000000.log --print-data-log
+  samsa dump --files a.index,a.timeindex --verify-index-only
+  samsa dump --cluster-metadata-decoder samsa-data/__cluster_metadata-0/*.log`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o, err := f.complete(args)
+			if err != nil {
+				return err
+			}
+			return withHint(inspect.Dump(cmd.OutOrStdout(), cmd.ErrOrStderr(), o), "What was readable is above; the reasons are on standard error.")
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringSliceVar(&f.files, "files", nil, "comma separated `FILES` to dump, besides those named as arguments")
+	flags.BoolVar(&f.options.DeepIteration, "deep-iteration", false, "print records, not only batches")
+	flags.BoolVar(&f.options.PrintDataLog, "print-data-log", false, "print keys and values too; implies --deep-iteration")
+	flags.BoolVar(&f.options.SkipRecordMetadata, "skip-record-metadata", false, "print only keys and values of records")
+	flags.Int32Var(&f.maxBytes, "max-bytes", int32(f.options.MaxBytes), "look only at the first `BYTES` of each log")
+	flags.Int32Var(&f.maxMessageSize, "max-message-size", int32(f.options.MaxMessageSize), "largest batch in `BYTES` that an index may point at")
+	flags.BoolVar(&f.options.VerifyIndexOnly, "verify-index-only", false, "compare indexes with their log and print no entries")
+	flags.BoolVar(&f.options.IndexSanityCheck, "index-sanity-check", false, "check only an index's length, first and last entry")
+	flags.StringVar(&f.keyDecoder, "key-decoder-class", stringDecoder, "how keys are decoded")
+	flags.StringVar(&f.valueDecoder, "value-decoder-class", stringDecoder, "how values are decoded")
+	flags.Lookup("key-decoder-class").NoOptDefVal = stringDecoder
+	flags.Lookup("value-decoder-class").NoOptDefVal = stringDecoder
+	flags.BoolVar(&f.offsets, "offsets-decoder", false, "decode records of __consumer_offsets")
+	flags.BoolVar(&f.transactions, "transaction-log-decoder", false, "decode records of __transaction_state")
+	flags.BoolVar(&f.metadata, "cluster-metadata-decoder", false, "decode records of the metadata log")
+	flags.BoolVar(&f.shareState, "share-group-state-decoder", false, "decode records of __share_group_state")
+	flags.BoolVar(&f.options.JSON, "json", false, "print one JSON object per line")
+	return cmd
+}
+
+// complete turns the command line into options.
+func (f *dumpFlags) complete(args []string) (inspect.DumpOptions, error) {
+	o := f.options
+	o.Files = append(append(o.Files, f.files...), args...)
+	switch {
+	case len(o.Files) == 0:
+		return o, usagef("which files are to be dumped? Name them as arguments or with --files")
+	case f.maxBytes < 0:
+		return o, usagef("--max-bytes %d is negative", f.maxBytes)
+	case f.maxMessageSize < 0:
+		return o, usagef("--max-message-size %d is negative", f.maxMessageSize)
+	}
+	for _, class := range []string{f.keyDecoder, f.valueDecoder} {
+		if class != stringDecoder && !strings.HasSuffix(class, ".StringDecoder") && class != "StringDecoder" {
+			return o, withHint(usagef("decoder class %q cannot be loaded: there is no Java here", class), "Leave the flag out to see text, or use --json, which shows other bytes as base64.")
+		}
+	}
+	o.MaxBytes, o.MaxMessageSize = int64(f.maxBytes), int(f.maxMessageSize)
+	// As in Kafka's tool the first of these wins.
+	switch {
+	case f.offsets:
+		o.Decoder = inspect.DecodeOffsets
+	case f.transactions:
+		o.Decoder = inspect.DecodeTransactions
+	case f.metadata:
+		o.Decoder = inspect.DecodeMetadata
+	case f.shareState:
+		o.Decoder = inspect.DecodeShareState
+	}
+	return o, nil
+}
