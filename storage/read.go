@@ -60,6 +60,9 @@ func (l *Log) read(start record.Offset, iso Isolation, maxBytes int, minOne bool
 	o, hw, stable, end := l.bounds()
 	info := ReadInfo{FirstOffset: start, HighWatermark: o.HighWatermark, LastStableOffset: o.LastStableOffset,
 		LogStartOffset: o.LogStartOffset, LogEndOffset: o.LogEndOffset}
+	if err := l.Err(); err != nil { // also at the log end, where nothing would be read: nobody may wait for it to grow
+		return info, err
+	}
 	bound := end
 	switch iso {
 	case HighWatermark:
