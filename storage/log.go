@@ -51,6 +51,8 @@ type Log struct {
 		sync.Mutex
 		closed    bool
 		producers *producer.State
+		// unsaved are snapshots that were taken at rolls and are not written yet.
+		unsaved []unsaved
 		// jitterMs is subtracted from segment.ms for the active segment.
 		jitterMs int64
 		// expiredMs is when idle producers were looked for last.

@@ -56,6 +56,10 @@ func (l *Log) DeleteOldSegments() (int, error) {
 			return 0, l.readError(err)
 		}
 	}
+	// What is deleted cannot be read again for the producers' state, so that has to be on disk first.
+	if err := l.saveSnapshots(); err != nil {
+		return 0, err
+	}
 	deleted, start, err := l.deleteOld()
 	if err == nil && deleted > 0 {
 		err = l.trimEpochs(start)

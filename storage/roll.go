@@ -78,9 +78,15 @@ func (l *Log) rollLocked(base record.Offset) error {
 	}
 	p := l.mu.producers
 	p.SetMapEnd(base)
-	snapshot := producer.EncodeSnapshot(p.Entries())
-	l.o.Delay(0, func() { l.afterRoll(base, snapshot) })
+	l.mu.unsaved = append(l.mu.unsaved, unsaved{base, producer.EncodeSnapshot(p.Entries())})
+	l.o.Delay(0, func() { l.afterRoll(base) })
 	return nil
+}
+
+// unsaved is a snapshot of the producers at a base that has yet to be written.
+type unsaved struct {
+	at   record.Offset
+	data []byte
 }
 
 func (l *Log) drawJitterLocked() {
@@ -93,20 +99,44 @@ func (l *Log) drawJitterLocked() {
 
 // afterRoll makes what lies before base durable: first the producers, so that the recovery point never says that the
 // log below base need not be read while the state at base is not on disk.
-func (l *Log) afterRoll(base record.Offset, snapshot []byte) {
+func (l *Log) afterRoll(base record.Offset) {
 	defer l.tell()
 	l.flushing.Lock()
 	defer l.flushing.Unlock()
-	if l.unusable() != nil || !l.hasSegment(base) {
-		return
+	if l.unusable() == nil && l.saveSnapshotsHeld() == nil && l.hasSegment(base) {
+		_ = l.flushHeld(base, false) // it has latched the log if it failed
 	}
-	if err := l.snapshots.Write(base, snapshot); err != nil {
-		if !errors.Is(err, fs.ErrNotExist) { // the directory is being deleted
-			_ = l.fail("writing a producer snapshot", err)
+}
+
+// saveSnapshots writes the snapshots that were taken at rolls.
+func (l *Log) saveSnapshots() error {
+	l.flushing.Lock()
+	defer l.flushing.Unlock()
+	if err := l.unusable(); err != nil {
+		return err
+	}
+	return l.saveSnapshotsHeld()
+}
+
+// saveSnapshotsHeld is saveSnapshots when flushing is held and mu is not.
+func (l *Log) saveSnapshotsHeld() error {
+	l.mu.Lock()
+	list := l.mu.unsaved
+	l.mu.unsaved = nil
+	l.mu.Unlock()
+	for _, u := range list {
+		if !l.hasSegment(u.at) {
+			continue
 		}
-		return
+		err := l.snapshots.Write(u.at, u.data)
+		if errors.Is(err, fs.ErrNotExist) { // the directory is being deleted
+			return err
+		}
+		if err != nil {
+			return l.fail("writing a producer snapshot", err)
+		}
 	}
-	_ = l.flushHeld(base, false) // it has latched the log if it failed
+	return nil
 }
 
 // unusable is usableLocked for whoever holds flushing only.

@@ -17,6 +17,12 @@ func (l *Log) TruncateTo(o record.Offset) error {
 	}
 	l.flushing.Lock()
 	defer l.flushing.Unlock()
+	if err := l.unusable(); err != nil {
+		return err
+	}
+	if err := l.saveSnapshotsHeld(); err != nil {
+		return err
+	}
 	end, err := l.truncate(o)
 	if err != nil {
 		return err
@@ -120,6 +126,7 @@ func (l *Log) restartLocked(o, logStart record.Offset) error {
 	l.hw.Store(m)
 	l.end.Store(m)
 	l.recoveryPoint.Store(int64(o))
+	l.mu.unsaved = nil
 	l.mu.producers = producer.New(l.o.ProducerExpiry)
 	l.mu.producers.SetMapEnd(o)
 	l.unstable.Store(nil)
