@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -110,14 +111,14 @@ func TestR08MarkerGoesBeforeLoading(t *testing.T) {
 func TestR08NoMarkerWhenALogFails(t *testing.T) {
 	for n := int64(1); ; n++ {
 		mem := vfs.NewMem()
-		armed, hit := false, vfs.Op{}
-		inject := vfs.FailNth(n, func(op vfs.Op) bool {
-			if armed && strings.HasPrefix(op.Path, "/data0/") && op.Kind.Changes() {
+		armed, hit, seen := false, vfs.Op{}, atomic.Int64{}
+		inject := func(op vfs.Op) error {
+			if armed && strings.HasPrefix(op.Path, "/data0") && op.Kind.Changes() && seen.Add(1) == n {
 				hit = op
-				return true
+				return errTest
 			}
-			return false
-		}, errTest)
+			return nil
+		}
 		r := format(t, mem, 2)
 		r.fs = vfs.NewFault(mem, inject)
 		m := r.open()
@@ -132,6 +133,7 @@ func TestR08NoMarkerWhenALogFails(t *testing.T) {
 		if hit.Path != "" && !failed && hit.Path != "/data0/.lock" {
 			t.Errorf("%v: its error was lost (%v)", hit, err)
 		}
+		// What fails as the marker itself is written may leave it: the logs are closed by then.
 		marker := get(t, mem, "/data0/.kafka_cleanshutdown") != "missing"
 		if failed && marker && !strings.HasSuffix(hit.Path, ".kafka_cleanshutdown") && hit.Path != "/data0" {
 			t.Errorf("%v failed and there is a marker", hit)
@@ -148,7 +150,7 @@ func TestR08NoMarkerWhenALogFails(t *testing.T) {
 			}
 		}
 		mustClose(t, m)
-		if err == nil {
+		if hit.Path == "" {
 			if n < 10 {
 				t.Fatalf("only %d operations were tried", n)
 			}
