@@ -1,0 +1,72 @@
+package samsa
+
+import (
+	"context"
+	"errors"
+	"net"
+	"sync"
+	"sync/atomic"
+
+	"github.com/samsalog/samsa/internal/controller"
+	"github.com/samsalog/samsa/internal/group"
+	"github.com/samsalog/samsa/internal/metadata"
+	"github.com/samsalog/samsa/internal/replica"
+	"github.com/samsalog/samsa/internal/wire"
+	"github.com/samsalog/samsa/storage/logdir"
+)
+
+// Broker is a running node.
+type Broker struct {
+	dirs     *logdir.Manager
+	store    *metadata.Store
+	replicas *replica.Manager
+	groups   *group.Service
+	server   *wire.Server
+	ctl      *controller.Controller
+	bound    []net.Listener
+	// listeners describes bound, one for one.
+	listeners []*wire.Listener
+	// epoch is the broker epoch of this registration; -1 before it.
+	epoch   atomic.Int64
+	serving sync.WaitGroup
+	stop    sync.Once
+	stopErr error
+	done    chan struct{}
+	// failed holds the first error of a listener that ended by itself.
+	failed chan error
+}
+
+// Addr is the host:port that the first listener is bound to.
+func (b *Broker) Addr() string { return b.bound[0].Addr().String() }
+
+// ClusterID is the id of the cluster that the directories belong to.
+func (b *Broker) ClusterID() string { return b.store.Image().ClusterID }
+
+// Done is closed when the broker has stopped.
+func (b *Broker) Done() <-chan struct{} { return b.done }
+
+// Failed delivers the error of a listener that ended by itself. The broker then still has to be shut down.
+func (b *Broker) Failed() <-chan error { return b.failed }
+
+func (b *Broker) fail(err error) {
+	select {
+	case b.failed <- err:
+	default:
+	}
+}
+
+// Shutdown stops the broker cleanly: no new connections, requests in hand are answered while ctx lasts, then
+// logs are closed so that the next start trusts them. It returns what could not be written.
+func (b *Broker) Shutdown(ctx context.Context) error {
+	b.stop.Do(func() {
+		err := b.server.Shutdown(ctx)
+		b.serving.Wait()
+		// The coordinators still append; they end before the logs do.
+		b.groups.Close()
+		b.replicas.Close()
+		b.stopErr = errors.Join(err, b.ctl.Shutdown(), b.dirs.Close(), b.store.Close())
+		close(b.done)
+	})
+	<-b.done
+	return b.stopErr
+}

@@ -1,0 +1,146 @@
+package samsa
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strconv"
+	"time"
+
+	"github.com/samsalog/samsa/internal/metadata"
+	"github.com/samsalog/samsa/record"
+	"github.com/samsalog/samsa/storage"
+	"github.com/samsalog/samsa/storage/logdir"
+)
+
+// controllerEndpoint is what a formatted directory records as the address of its only voter. Samsa has no
+// controller listener; an Apache Kafka that is started on the directory later has one, and brings its own
+// address up to date.
+var controllerEndpoint = metadata.Endpoint{Name: "CONTROLLER", Host: "localhost", Port: 9093}
+
+func nodeName(id int32) string { return strconv.Itoa(int(id)) }
+
+// openDirectories formats empty directories and takes the lock of each.
+func (s *starting) openDirectories(context.Context) error {
+	l := s.layers(nil)
+	dirs, metadataDir := l.LogDirs(), l.String("metadata.log.dir")
+	if metadataDir == "" {
+		metadataDir = dirs[0]
+	}
+	if err := s.formatIfEmpty(dirs, metadataDir, l.NodeID); err != nil {
+		return err
+	}
+	m, err := logdir.Open(logdir.Options{
+		FS: s.fs, Dirs: dirs, MetadataDir: metadataDir,
+		RecoveryThreads:        l.Int("num.recovery.threads.per.data.dir"),
+		RetentionCheckInterval: l.Duration("log.retention.check.interval.ms"),
+		FlushCheckInterval:     l.Duration("log.flush.scheduler.interval.ms"),
+		RecoveryPointInterval:  l.Duration("log.flush.offset.checkpoint.interval.ms"),
+		LogStartInterval:       l.Duration("log.flush.start.offset.checkpoint.interval.ms"),
+		HighWatermarkInterval:  l.Duration("replica.high.watermark.checkpoint.interval.ms"),
+		InitialDelay:           l.Duration("log.initial.task.delay.ms"),
+		ProducerExpiry:         l.Duration("producer.id.expiration.ms"),
+		BrokerEpoch:            s.b.epoch.Load,
+		Observe:                func(e logdir.Event) { s.log.Info(e.String()) },
+		OnDirFailure:           s.dirFailed,
+	})
+	if err != nil {
+		return err
+	}
+	s.b.dirs = m
+	s.undos = append(s.undos, func() { _ = m.Close() })
+	return nil
+}
+
+// formatIfEmpty formats the directories if none of them holds anything yet. A directory that is empty among
+// formatted ones is left to be refused: it may be a disk that was not mounted.
+func (s *starting) formatIfEmpty(dirs []string, metadataDir string, node int32) error {
+	for _, d := range dirs {
+		entries, err := s.fs.ReadDir(d)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("log directory %s: %w", d, err)
+		}
+		for _, e := range entries {
+			if e.Name() != "lost+found" {
+				return nil
+			}
+		}
+	}
+	id, err := record.NewUUID(rand.Reader)
+	if err != nil {
+		return err
+	}
+	err = metadata.Format(s.fs, metadata.FormatOptions{
+		Dirs: dirs, MetadataDir: metadataDir, ClusterID: id.String(), NodeID: node, Controller: controllerEndpoint,
+	})
+	if err != nil {
+		return err
+	}
+	s.log.Info("formatted new log directories", "dirs", dirs, "cluster_id", id.String())
+	return nil
+}
+
+// dirFailed reports a directory that went offline. Its partitions answer KAFKA_STORAGE_ERROR from now on.
+func (s *starting) dirFailed(id record.UUID, dir string, err error) {
+	s.log.Error("log directory failed and is offline until the next start; its partitions answer KAFKA_STORAGE_ERROR, others go on", "dir", dir, "directory_id", id.String(), "err", err)
+}
+
+// openMetadata replays the cluster's metadata and begins a new leader epoch in it.
+func (s *starting) openMetadata(context.Context) error {
+	meta := s.b.dirs.Meta()
+	l := s.layers(nil)
+	if meta.NodeID != l.NodeID {
+		return fmt.Errorf("the log directories belong to node %d, the configuration says node.id=%d", meta.NodeID, l.NodeID)
+	}
+	dir := l.String("metadata.log.dir")
+	if dir == "" {
+		dir = l.LogDirs()[0]
+	}
+	store, err := metadata.Open(metadata.Options{
+		FS: s.fs, Dir: dir, Handles: s.b.dirs.Handles(), NodeID: l.NodeID, ClusterID: meta.ClusterID, DirectoryID: meta.DirectoryID,
+		ControllerEndpoint: controllerEndpoint,
+		MinInsyncReplicas:  strconv.Itoa(l.Int("min.insync.replicas")),
+		SegmentBytes:       l.Int("metadata.log.segment.bytes"),
+		SegmentMs:          l.Int64("metadata.log.segment.ms"),
+		Snapshots: metadata.SnapshotPolicy{
+			MaxNewBytes:    l.Int64("metadata.log.max.record.bytes.between.snapshots"),
+			MaxInterval:    orNever(l.Duration("metadata.log.max.snapshot.interval.ms")),
+			RetentionBytes: l.Int64("metadata.max.retention.bytes"),
+			Retention:      l.Duration("metadata.max.retention.ms"),
+		},
+		Observe: func(e storage.Event) { s.log.Info(e.String()) },
+		Logger:  s.room("metadata"),
+		OnFailure: func(err error) {
+			s.b.fail(fmt.Errorf("the metadata log can no longer be written: %w", err))
+		},
+	})
+	if err != nil {
+		return err
+	}
+	s.b.store = store
+	s.undos = append(s.undos, func() { _ = store.Close() })
+	return nil
+}
+
+// loadLogs opens all partitions that the image knows; others are set aside as strays.
+func (s *starting) loadLogs(ctx context.Context) error {
+	image := s.b.store.Image()
+	l := s.layers(image)
+	return s.b.dirs.Load(ctx, func(tp record.TopicPartition, id record.UUID) (storage.Config, bool) {
+		t := image.Topics.ByID(id)
+		if t == nil || t.Name != tp.Topic || int(tp.Partition) >= len(t.Partitions) {
+			return storage.Config{}, false
+		}
+		return l.TopicConfig(image.Config(metadata.ConfigResource{Type: metadata.TopicResource, Name: tp.Topic})), true
+	})
+}
+
+// orNever turns Kafka's "0 means never" into the store's "negative means never".
+func orNever(d time.Duration) time.Duration {
+	if d == 0 {
+		return -1
+	}
+	return d
+}
