@@ -118,6 +118,7 @@ func askHandler(t *testing.T, h *Handler, req kmsg.Request) kmsg.Response {
 	r := &wire.Request{Key: req.Key(), Version: req.GetVersion(), Body: body, Client: new(wire.Client), Listener: &wire.Listener{Name: "PLAINTEXT"}, Received: time.Now()}
 	reply := h.Handle(context.Background(), r)
 	resp := req.ResponseKind()
+	reply.Body.SetVersion(req.GetVersion())
 	if err := resp.ReadFrom(reply.Body.AppendTo(nil)); err != nil {
 		t.Fatal(err)
 	}
@@ -133,7 +134,12 @@ type recorded struct {
 
 func recordings(t *testing.T, family string) []recorded {
 	t.Helper()
-	f, err := os.Open("testdata/configs_answers.jsonl.gz")
+	return recordingsIn(t, "testdata/configs_answers.jsonl.gz", family)
+}
+
+func recordingsIn(t *testing.T, file, family string) []recorded {
+	t.Helper()
+	f, err := os.Open(file)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -232,6 +238,8 @@ func tree(v reflect.Value, field string) any {
 		return v.String()
 	case reflect.Bool:
 		return v.Bool()
+	case reflect.Array:
+		return fmt.Sprintf("%x", v.Interface())
 	}
 	return treeOfNumber(v.Int(), field)
 }

@@ -23,8 +23,9 @@ type snapshotter struct {
 
 func (n *snapshotter) start(s *Store) {
 	n.store, n.asked, n.last = s, make(chan publication, 1), s.o.Now()
+	asked := n.asked // stop may have taken it away before the goroutine runs
 	n.work.Go(func() {
-		for p := range n.asked {
+		for p := range asked {
 			if err := n.make(p); err != nil {
 				s.o.Logger.Error("cannot write a snapshot of the cluster metadata; the log is kept and the next change tries again", "dir", s.dir, "err", err)
 			}
