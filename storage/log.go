@@ -28,7 +28,7 @@ type Log struct {
 	// unreplicated is how many transactions wait for the high watermark to pass their marker.
 	unreplicated atomic.Int64
 	logStart     atomic.Int64
-	// recoveryPoint rises by flushing and with the log start; it falls by truncation only, under flushing and mu.
+	// recoveryPoint rises by flushing and falls by truncation only, under flushing and mu.
 	recoveryPoint atomic.Int64
 	lastFlushMs   atomic.Int64
 

@@ -92,15 +92,11 @@ func (l *Log) publishTxnsLocked() {
 	}
 }
 
-// raiseLogStartLocked moves the log start up, and with it the recovery point and the transactions.
+// raiseLogStartLocked moves the log start up, and with it the high watermark and the transactions. The recovery point
+// stays, unlike in Kafka: bytes below the new start were not synced by raising it (LOG-5), and until the log start has
+// reached its checkpoint a crash puts them back into the log, where a torn one would cost the synced segments behind.
 func (l *Log) raiseLogStartLocked(o record.Offset) {
 	l.logStart.Store(int64(o))
-	for {
-		rp := l.recoveryPoint.Load()
-		if rp >= int64(o) || l.recoveryPoint.CompareAndSwap(rp, int64(o)) {
-			break
-		}
-	}
 	for {
 		hw := l.hw.Load()
 		if hw.offset >= o || l.hw.CompareAndSwap(hw, at(o)) {
