@@ -33,11 +33,15 @@ func (l *Log) flush(upTo record.Offset, more bool) error {
 	return l.flushHeld(upTo, more)
 }
 
-// flushHeld does the work; flushing is held, mu is not.
+// flushHeld does the work; flushing is held, mu is not. The producers come first, so that the recovery point never says
+// that the log below a segment's base need not be read while the state at the base is not on disk.
 func (l *Log) flushHeld(upTo record.Offset, more bool) error {
 	from, end := l.RecoveryPoint(), l.LogEndOffset()
 	if upTo <= from {
 		return nil // covered by the flush that was waited for
+	}
+	if err := l.saveSnapshotsHeld(); err != nil {
+		return err
 	}
 	to := min(upTo, end)
 	if more {

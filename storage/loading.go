@@ -100,7 +100,7 @@ func (ld *loading) restore() error {
 	if err := l.snapshots.RemoveIf(func(o record.Offset) bool { return o > ld.end || o < ld.list[0].Base() }); err != nil {
 		return err
 	}
-	state, err := l.producersAt(ld.list, ld.end)
+	state, err := l.producersAt(ld.list, ld.end, ld.end)
 	if err != nil {
 		return err
 	}
@@ -131,10 +131,15 @@ func (ld *loading) finish(state *producer.State) error {
 	if err := ld.l.recall(ld.list, state); err != nil {
 		return err
 	}
-	if ld.end == 0 || ld.l.snapshots.Has(ld.end) {
+	return ld.snapshotAt(ld.end, state)
+}
+
+// snapshotAt saves the state before offset o unless that is saved already.
+func (ld *loading) snapshotAt(o record.Offset, state *producer.State) error {
+	if o == 0 || ld.l.snapshots.Has(o) {
 		return nil
 	}
-	return ld.l.snapshots.Write(ld.end, producer.EncodeSnapshot(state.Entries()))
+	return ld.l.snapshots.Write(o, producer.EncodeSnapshot(state.Entries()))
 }
 
 func (ld *loading) bases() []record.Offset {
@@ -154,8 +159,11 @@ func (ld *loading) recover(first int) error {
 	}
 	pos, from := ld.startOf(ld.list[first])
 	ld.announce(first, pos, from)
-	state, err := l.producersAt(ld.list[:first+1], from)
+	state, err := l.producersAt(ld.list[:first+1], from, from)
 	if err != nil {
+		return err
+	}
+	if err := ld.snapshotAt(from, state); err != nil { // the crash may have come before the one of the roll was written
 		return err
 	}
 	for i := first; i < len(ld.list); i++ {
@@ -176,7 +184,10 @@ func (ld *loading) recover(first int) error {
 			break
 		}
 		pos, from = 0, ld.list[i+1].Base()
-		if err := l.snapshots.Write(from, producer.EncodeSnapshot(state.Entries())); err != nil {
+		if err := l.snapshots.RemoveIf(func(o record.Offset) bool { return o == from }); err != nil {
+			return err
+		}
+		if err := ld.snapshotAt(from, state); err != nil {
 			return err
 		}
 		state.SetMapEnd(from)

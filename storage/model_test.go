@@ -189,11 +189,12 @@ func (m *model) time(*rapid.T) {
 
 func (m *model) truncate(t *rapid.T) {
 	o := record.Offset(rapid.Int64Range(0, int64(m.end)+1).Draw(t, "to"))
+	first := m.log.list()[0].Base()
 	if err := m.log.TruncateTo(o); err != nil {
 		t.Fatal(err)
 	}
 	if o < m.end {
-		if n := len(m.gone); n > 0 && o <= m.gone[n-1].last { // nothing is left of the log
+		if o < first { // nothing is left of the log
 			m.gone, m.batches = nil, nil
 		}
 		m.cutTo(o)
@@ -236,6 +237,10 @@ func (m *model) deleteRecords(t *rapid.T) {
 func (m *model) reopen(t *rapid.T) {
 	o := m.options()
 	o.LogStartOffset, o.SkipTxnVerification = m.start, true
+	stored := m.log.active().Base() // the end as far as files tell
+	if n := len(m.batches); n > 0 {
+		stored = max(stored, m.batches[n-1].last+1)
+	}
 	if o.Clean = rapid.Bool().Draw(t, "clean"); o.Clean {
 		m.close(m.log)
 		o.RecoveryPoint = m.end
@@ -254,7 +259,8 @@ func (m *model) reopen(t *rapid.T) {
 	}
 	for _, e := range m.events {
 		padding := e.Kind == TailCut && m.config.Preallocate
-		if e.Kind != Recovering && e.Kind != LeftoverRemoved && !padding {
+		behind := e.Kind == SegmentsDropped && stored < m.start
+		if e.Kind != Recovering && e.Kind != LeftoverRemoved && !padding && !behind {
 			t.Fatalf("nothing was damaged, but: %v", e)
 		}
 	}
@@ -262,10 +268,10 @@ func (m *model) reopen(t *rapid.T) {
 	if m.end < m.start {
 		t.Fatal("the model is wrong")
 	}
-	last := m.start
-	if n := len(m.batches); n > 0 {
-		last = max(last, m.batches[n-1].last+1)
+	if stored < m.start { // the log ended before its start, so it began anew
+		m.gone, m.batches = nil, nil
 	}
+	last := max(m.start, stored)
 	m.end = m.log.LogEndOffset() // a gap at the end is not stored
 	if m.end < last {
 		t.Fatalf("log end %d after reopening, the last record was %d", m.end, last-1)

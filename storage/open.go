@@ -145,7 +145,9 @@ func (l *Log) start(o record.Offset) error {
 
 // loadBehind drops everything and goes on at the log start that the checkpoint gives.
 func (l *Log) loadBehind(logStart record.Offset) error {
-	l.event(Event{Kind: SegmentsDropped, File: l.Dir(), From: l.list()[0].Base(), To: logStart, Bytes: l.SizeInBytes()})
+	if bytes := l.SizeInBytes(); bytes > 0 {
+		l.event(Event{Kind: SegmentsDropped, File: l.Dir(), Position: -1, Bytes: bytes, From: l.list()[0].Base(), To: logStart})
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if err := l.restartLocked(logStart, logStart); err != nil {

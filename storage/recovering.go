@@ -116,7 +116,7 @@ func (r *recovering) damaged(rec *segment.Recovery) (more bool, err error) {
 
 // rebuildTxnIndex makes the transaction index of a sealed segment anew from its markers.
 func (ld *loading) rebuildTxnIndex(s *segment.Segment, cause error) error {
-	state, err := ld.l.producersAt(ld.list, s.Base())
+	state, err := ld.l.producersAt(ld.list, s.Base(), s.Base())
 	if err != nil {
 		return err
 	}

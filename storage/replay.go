@@ -8,11 +8,11 @@ import (
 	"github.com/samsalog/samsa/storage/segment"
 )
 
-// producersAt returns the producers' state before offset end: the newest snapshot that can be read, and the batch headers
-// between it and end.
-func (l *Log) producersAt(list []*segment.Segment, end record.Offset) (*producer.State, error) {
+// producersAt returns the producers' state before offset end: the newest snapshot at or below upTo that can be read, and
+// the batch headers between it and end.
+func (l *Log) producersAt(list []*segment.Segment, upTo, end record.Offset) (*producer.State, error) {
 	state := producer.New(l.o.ProducerExpiry)
-	entries, from, ok, err := l.snapshots.LoadNewest(end, func(path string, err error) {
+	entries, from, ok, err := l.snapshots.LoadNewest(upTo, func(path string, err error) {
 		l.event(Event{Kind: SnapshotDiscarded, File: path, Err: err})
 	})
 	if err != nil {

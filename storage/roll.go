@@ -97,13 +97,12 @@ func (l *Log) drawJitterLocked() {
 	}
 }
 
-// afterRoll makes what lies before base durable: first the producers, so that the recovery point never says that the
-// log below base need not be read while the state at base is not on disk.
+// afterRoll makes what lies before base durable.
 func (l *Log) afterRoll(base record.Offset) {
 	defer l.tell()
 	l.flushing.Lock()
 	defer l.flushing.Unlock()
-	if l.unusable() == nil && l.saveSnapshotsHeld() == nil && l.hasSegment(base) {
+	if l.unusable() == nil && l.hasSegment(base) {
 		_ = l.flushHeld(base, false) // it has latched the log if it failed
 	}
 }

@@ -139,8 +139,12 @@ func (l *Log) reloadProducersLocked(end record.Offset) error {
 	if err := l.snapshots.RemoveIf(func(o record.Offset) bool { return o > end }); err != nil {
 		return l.fail("removing producer snapshots", err)
 	}
-	state, err := l.producersAt(l.list(), end)
+	// From a snapshot at or below the high watermark, since none tells of transactions whose marker is not committed.
+	state, err := l.producersAt(l.list(), min(end, l.hw.Load().offset), end)
 	if err != nil {
+		return l.fail("rebuilding the producers' state", err)
+	}
+	if err := l.recall(l.list(), state); err != nil {
 		return l.fail("rebuilding the producers' state", err)
 	}
 	l.mu.producers = state

@@ -292,6 +292,7 @@ func TestStrays(t *testing.T) {
 		t.Error("the wrong logs are open")
 	}
 	strays := r.events.of(StrayFound)
+	slices.SortFunc(strays, func(a, b Event) int { return strings.Compare(a.Path, b.Path) })
 	if len(strays) != 2 || !strings.HasPrefix(strays[0].Path, "/data0/b-0.") || !strings.HasSuffix(strays[0].Path, "-stray") {
 		t.Fatalf("strays %v", strays)
 	}
