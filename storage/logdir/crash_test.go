@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"sync"
 	"testing"
 	"time"
 
@@ -23,7 +24,7 @@ type promise struct {
 	flushed record.Offset
 	// start is the log start that a checkpoint made durable.
 	start record.Offset
-	// anyID: a change of the incarnation was under way.
+	// Neither: a creation or deletion was under way.
 	absent, present bool
 }
 
@@ -35,17 +36,24 @@ func TestCrash(t *testing.T) {
 		random := rand.New(rand.NewPCG(seed, 1))
 		mem := vfs.NewMem()
 		cutAt := int64(1 + random.IntN(600))
-		var crashed *vfs.Mem
+		var power sync.Mutex
+		var crashed *vfs.Mem // nil while the power is on
 		fsys := vfs.NewFault(mem, func(op vfs.Op) error {
+			power.Lock()
+			defer power.Unlock()
 			if op.N >= cutAt && crashed == nil {
 				crashed = mem.CrashKeeping(seed)
-				return errTest
 			}
 			if crashed != nil {
 				return errTest
 			}
 			return nil
 		})
+		cut := func() bool {
+			power.Lock()
+			defer power.Unlock()
+			return crashed != nil
+		}
 		dirs := []string{"/data0", "/data1"}
 		for i, d := range dirs {
 			if err := Format(mem, d, metaOf(dirIDs[i])); err != nil {
@@ -53,8 +61,8 @@ func TestCrash(t *testing.T) {
 			}
 		}
 		promises := map[record.TopicPartition]*promise{}
-		crashRun(fsys, dirs, random, promises, func() bool { return crashed != nil })
-		if crashed == nil {
+		crashRun(fsys, dirs, random, promises, cut)
+		if !cut() {
 			crashed = mem.CrashKeeping(seed)
 		}
 		m, err := Open(Options{FS: crashed, Dirs: dirs})
@@ -95,7 +103,7 @@ func crashRun(fsys vfs.FS, dirs []string, random *rand.Rand, promises map[record
 		return
 	}
 	defer func() { _ = m.Close() }()
-	if m.Load(background(), wantAll) != nil {
+	if m.Load(context.Background(), wantAll) != nil {
 		return
 	}
 	config := storage.DefaultConfig()
@@ -112,7 +120,7 @@ func crashRun(fsys vfs.FS, dirs []string, random *rand.Rand, promises map[record
 		switch op := random.IntN(10); {
 		case l == nil:
 			generation++
-			*now = promise{id: record.UUID{0: generation, 15: 200}} // neither there nor not until Create returns
+			*now = promise{id: record.UUID{0: generation, 15: 200}}
 			if _, _, err := m.Create(p, now.id, config, record.UUID{}); err == nil && !cut() {
 				now.present = true
 			}
@@ -150,5 +158,3 @@ func crashRun(fsys vfs.FS, dirs []string, random *rand.Rand, promises map[record
 		}
 	}
 }
-
-func background() context.Context { return context.Background() }
