@@ -21,7 +21,7 @@ const (
 	IndexRebuilt
 	// TailCut: Bytes after the last whole batch were cut, at or above the recovery point.
 	TailCut
-	// SegmentsDropped: a segment behind a torn one, or a log that ends before its log start, was removed.
+	// SegmentsDropped: a segment was removed before which records are missing, or a log that ends before its log start.
 	SegmentsDropped
 	// DamageKept: bytes below the recovery point cannot be read. They were left as they are.
 	DamageKept
@@ -72,7 +72,7 @@ func (e Event) what() string {
 	case TailCut:
 		return fmt.Sprintf("cut %d bytes of an unfinished write at byte %d of %s, offset %d", e.Bytes, e.Position, e.File, e.From)
 	case SegmentsDropped:
-		return fmt.Sprintf("dropped %s (%d bytes, from offset %d): it follows a torn segment, or ends before the log start", e.File, e.Bytes, e.From)
+		return fmt.Sprintf("dropped %s (%d bytes, from offset %d): records before it are missing, or it ends before the log start", e.File, e.Bytes, e.From)
 	case DamageKept:
 		return fmt.Sprintf("offsets %d to %d cannot be read: %d damaged bytes at byte %d of %s were left as they are", e.From, e.To, e.Bytes, e.Position, e.File)
 	}

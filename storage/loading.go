@@ -18,6 +18,8 @@ type loading struct {
 	// end is the log end, producers the state there; both are the result.
 	end       record.Offset
 	producers *producer.State
+	// gaps: offsets were missing between batches inside a segment.
+	gaps bool
 }
 
 // run repairs what must be repaired, finds the end, and restores the producers' state.
@@ -171,7 +173,7 @@ func (ld *loading) recover(first int) error {
 		if err := r.run(pos, from); err != nil {
 			return err
 		}
-		if r.torn && i+1 < len(ld.list) && ld.list[i+1].Base() != r.next {
+		if i+1 < len(ld.list) && ld.lost(&r, ld.list[i+1].Base()) {
 			if err := ld.dropFrom(i + 1); err != nil {
 				return err
 			}
@@ -198,6 +200,17 @@ func (ld *loading) recover(first int) error {
 	return ld.finish(state)
 }
 
+// lost reports whether batches that were there before the crash are missing between a recovered segment and the next one,
+// so that what follows would be a log with a hole: bytes were cut, or the end of the file never reached the disk. Holes
+// that compaction left are no reason; where it has been at work they are found inside of segments too.
+func (ld *loading) lost(r *recovering, base record.Offset) bool {
+	if r.next == base || r.kept {
+		return false
+	}
+	ld.gaps = ld.gaps || r.gaps
+	return r.torn || r.next >= ld.recoveryPoint && !ld.gaps && !ld.l.config.Load().CleanupCompact
+}
+
 // announce tells how much is going to be read.
 func (ld *loading) announce(first int, pos int64, from record.Offset) {
 	bytes := -pos
@@ -220,7 +233,7 @@ func (ld *loading) startOf(s *segment.Segment) (int64, record.Offset) {
 	return 0, s.Base()
 }
 
-// dropFrom removes the segments from list[i] on, which follow a torn one (specification 9.3).
+// dropFrom removes the segments from list[i] on, before which batches are missing (specification 9.3).
 func (ld *loading) dropFrom(i int) error {
 	l := ld.l
 	for _, s := range ld.list[i:] {

@@ -16,10 +16,13 @@ type recovering struct {
 	next record.Offset
 	// torn: bytes were cut. kept: damage that may not be cut ends the segment.
 	torn, kept bool
+	// gaps: offsets are missing between batches.
+	gaps bool
 }
 
 // run recovers the segment from a batch boundary on and seals it.
 func (r *recovering) run(pos int64, from record.Offset) error {
+	r.next = from
 	rec, err := r.s.StartRecovery(pos, from)
 	if err != nil {
 		return err
@@ -53,6 +56,8 @@ func (r *recovering) run(pos int64, from record.Offset) error {
 // take lets one valid batch have its effects.
 func (r *recovering) take(rec *segment.Recovery) error {
 	h := rec.Header()
+	r.gaps = r.gaps || h.BaseOffset > r.next
+	r.next = h.NextOffset()
 	if latest, _ := r.ld.l.epochs.Latest(); h.LeaderEpoch >= 0 && h.LeaderEpoch > latest.Epoch {
 		if err := r.ld.l.epochs.Assign(h.LeaderEpoch, h.BaseOffset); err != nil {
 			return err
