@@ -23,8 +23,6 @@ type modelBatch struct {
 	txn        bool
 	marker     bool
 	aborts     bool
-	// hole: offsets are missing before it.
-	hole bool
 }
 
 // model is what a Log should be: a slice of batches and four numbers.
@@ -40,6 +38,8 @@ type model struct {
 	next map[record.ProducerID]record.Sequence
 	// gone are batches that retention removed: producers go on where they were.
 	gone []modelBatch
+	// holes: offsets were left out.
+	holes bool
 	// flushed is the log end at the last flush.
 	flushed record.Offset
 }
@@ -159,7 +159,8 @@ func (m *model) replicate(t *rapid.T) {
 	if _, err := m.log.Append(b, AppendOptions{Origin: Replication, LeaderEpoch: record.NoLeaderEpoch}); err != nil {
 		t.Fatal(err)
 	}
-	m.batches = append(m.batches, modelBatch{base: m.end + gap, last: m.end + gap + 1, timestamps: []int64{startMs, startMs}, id: -1, hole: gap > 0})
+	m.batches = append(m.batches, modelBatch{base: m.end + gap, last: m.end + gap + 1, timestamps: []int64{startMs, startMs}, id: -1})
+	m.holes = m.holes || gap > 0
 	m.end += gap + 2
 	m.flushed = max(m.flushed, m.log.RecoveryPoint())
 }
@@ -248,14 +249,13 @@ func (m *model) reopen(t *rapid.T) {
 		o.RecoveryPoint = m.end
 	} else {
 		// A hole between segments above the recovery point would be taken for lost records, rightly.
-		hole := slices.ContainsFunc(m.batches, func(b modelBatch) bool { return b.hole })
-		if hole {
+		if m.holes {
 			m.flush(t)
 		}
 		m.log.Abandon()
 		m.tasks = nil
 		o.RecoveryPoint = record.Offset(rapid.Int64Range(0, int64(m.flushed)).Draw(t, "recovery point"))
-		if m.flushed > 0 && (hole || rapid.Bool().Draw(t, "exact")) {
+		if m.flushed > 0 && (m.holes || rapid.Bool().Draw(t, "exact")) {
 			o.RecoveryPoint = m.flushed
 		}
 	}
