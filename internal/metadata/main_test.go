@@ -1,0 +1,93 @@
+package metadata
+
+import (
+	"math/rand"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/samsalog/samsa/internal/stored"
+	"github.com/samsalog/samsa/record"
+	"github.com/samsalog/samsa/storage/checkpoint"
+	"github.com/samsalog/samsa/vfs"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const testDir = "/data"
+
+// node is a formatted directory on a file system, and how to open a Store on it.
+type node struct {
+	t     testing.TB
+	fs    vfs.FS
+	dir   string
+	rand  *rand.Rand
+	now   time.Time
+	tweak func(*Options)
+}
+
+// newNode formats testDir on fsys.
+func newNode(t testing.TB, fsys vfs.FS) *node {
+	n := &node{t: t, fs: fsys, dir: testDir, rand: rand.New(rand.NewSource(1)), now: time.UnixMilli(1700000000000)}
+	err := Format(fsys, FormatOptions{
+		Dirs: []string{testDir}, NodeID: 1, ClusterID: "test", Controller: Endpoint{Host: "127.0.0.1", Port: 9093}, Rand: n.rand, Now: n.clock,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// clock moves by a millisecond at each look.
+func (n *node) clock() time.Time {
+	n.now = n.now.Add(time.Millisecond)
+	return n.now
+}
+
+func (n *node) options() Options {
+	meta, err := checkpoint.ReadMetaProperties(n.fs, n.dir+"/"+checkpoint.MetaPropertiesFile)
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	o := Options{
+		FS: n.fs, Handles: vfs.NewHandles(n.fs, 100), Dir: n.dir, NodeID: 1, ClusterID: meta.ClusterID, DirectoryID: meta.DirectoryID,
+		Now: n.clock, Rand: n.rand, Delay: func(time.Duration, func()) {},
+		Snapshots: SnapshotPolicy{MaxNewBytes: -1, MaxInterval: -1},
+	}
+	if n.tweak != nil {
+		n.tweak(&o)
+	}
+	return o
+}
+
+func (n *node) open() *Store {
+	n.t.Helper()
+	s, err := Open(n.options())
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	return s
+}
+
+// topicRecords are the records of a new topic with partitions partitions.
+func topicRecords(name string, id byte, partitions int) []stored.Message {
+	topic := record.UUID{15: id, 0: 9}
+	out := []stored.Message{&stored.TopicRecord{Name: name, TopicID: topic}}
+	for p := range partitions {
+		m := stored.NewPartitionRecord()
+		m.PartitionID, m.TopicID, m.Replicas, m.ISR = int32(p), topic, []int32{1}, []int32{1}
+		m.Leader, m.LeaderEpoch, m.PartitionEpoch, m.Directories = 1, 0, 0, []record.UUID{{0: 7}}
+		out = append(out, &m)
+	}
+	return out
+}
+
+func mustAppend(t testing.TB, s *Store, records ...stored.Message) record.Offset {
+	t.Helper()
+	o, err := s.Append(records...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return o
+}
