@@ -163,8 +163,9 @@ func (x *Offset) UpperBound(from Position, bytes int) (off record.Offset, ok boo
 		return 0, false, err
 	}
 	err = x.stable(v, func(v *view) error {
+		n := v.count() // before the search: an entry that is appended meanwhile was not compared
 		last, err := x.prefixLearning(v, func(raw []byte) bool { return int64(int32(binary.BigEndian.Uint32(raw[4:]))) < end })
-		if ok = err == nil && last.index+1 < v.count(); !ok {
+		if ok = err == nil && last.index+1 < n; !ok {
 			return err
 		}
 		next, err := x.at(v, last.index+1)
