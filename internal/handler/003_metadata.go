@@ -23,9 +23,6 @@ const (
 	metadataTopError      = 13 // … the whole answer has a code
 )
 
-// notAsked is an authorized-operations field that was not asked for: the schema's default.
-const notAsked = -1 << 31
-
 // metadata describes brokers and topics, and creates topics that are asked for and do not exist.
 func (h *Handler) metadata(_ context.Context, r *wire.Request) wire.Reply {
 	req := r.Body.(*kmsg.MetadataRequest)
@@ -96,7 +93,8 @@ type metadataCall struct {
 	image *metadata.Image
 }
 
-// asked answers for the topics of the request, each once, whether it is asked by name, by id or both.
+// asked answers for the topics of the request, each once, whether it is asked by name, by id or both. (Apache Kafka
+// leaves out those asked by name when another is asked by id.)
 func (c *metadataCall) asked() []kmsg.MetadataResponseTopic {
 	out := make([]kmsg.MetadataResponseTopic, 0, len(c.req.Topics))
 	names, ids := make(map[string]bool, len(c.req.Topics)), map[record.UUID]bool{}
@@ -109,7 +107,7 @@ func (c *metadataCall) asked() []kmsg.MetadataResponseTopic {
 		case !id.IsZero():
 			ids[id] = true
 			if topic = c.image.Topics.ByID(id); topic == nil {
-				out = append(out, c.fault(nil, id, kerr.UnknownTopicID.Code))
+				out = append(out, unknownID(id))
 				continue
 			}
 		default:
@@ -121,7 +119,7 @@ func (c *metadataCall) asked() []kmsg.MetadataResponseTopic {
 		switch {
 		case topic == nil:
 			names[*t.Topic] = true
-			out = append(out, c.fault(t.Topic, id, c.unknown(*t.Topic)))
+			out = append(out, c.unknown(*t.Topic))
 		case !names[topic.Name]:
 			names[topic.Name] = true
 			out = append(out, c.describe(topic))
@@ -130,12 +128,23 @@ func (c *metadataCall) asked() []kmsg.MetadataResponseTopic {
 	return out
 }
 
-// unknown is the code of a name that is not a topic's.
-func (c *metadataCall) unknown(name string) int16 {
+// unknown is the answer for a name that is not a topic's.
+func (c *metadataCall) unknown(name string) kmsg.MetadataResponseTopic {
+	out := kmsg.NewMetadataResponseTopic()
+	out.Topic, out.IsInternal, out.ErrorCode = &name, internalTopic(name), kerr.UnknownTopicOrPartition.Code
 	if topicNameFault(name) != "" {
-		return kerr.InvalidTopicException.Code
+		out.ErrorCode = kerr.InvalidTopicException.Code
 	}
-	return kerr.UnknownTopicOrPartition.Code
+	c.operations(&out)
+	return out
+}
+
+// unknownID is the answer for an id that is not a topic's: it has no name, and no operations even if they were asked
+// for.
+func unknownID(id record.UUID) kmsg.MetadataResponseTopic {
+	out := kmsg.NewMetadataResponseTopic()
+	out.TopicID, out.ErrorCode = id, kerr.UnknownTopicID.Code
+	return out
 }
 
 // find looks a topic up, and creates it where that is wanted. The topic is created before the answer and described in
@@ -163,17 +172,7 @@ func (c *metadataCall) mayCreate(name string) bool {
 	return c.h.deps.Config().Bool("auto.create.topics.enable")
 }
 
-// fault is the answer for a topic that cannot be described.
-func (c *metadataCall) fault(name *string, id record.UUID, code int16) kmsg.MetadataResponseTopic {
-	out := kmsg.NewMetadataResponseTopic()
-	out.Topic, out.TopicID, out.ErrorCode = name, id, code
-	c.operations(&out)
-	out.IsInternal = name != nil && internalTopic(*name)
-	return out
-}
-
 func (c *metadataCall) operations(out *kmsg.MetadataResponseTopic) {
-	out.AuthorizedOperations = notAsked
 	if c.req.IncludeTopicAuthorizedOperations && c.r.Version >= metadataOperations {
 		out.AuthorizedOperations = topicOperations
 	}

@@ -287,18 +287,73 @@ func TestA05AutoCreation(t *testing.T) {
 	if got.Topics[0].ErrorCode != kerr.UnknownTopicOrPartition.Code || got.Topics[1].ErrorCode != kerr.InvalidTopicException.Code {
 		t.Errorf("names: %+v", got.Topics)
 	}
-	props := maps.Clone(recordedFile)
-	props["auto.create.topics.enable"] = "false"
-	static, _, err := config.Load(props)
-	if err != nil {
-		t.Fatal(err)
-	}
-	n.h.deps.Config = func() config.Layers { return config.Layers{Static: static, NodeID: 1} }
+	n.h.deps.Config = withProperty(t, "auto.create.topics.enable", "false")
 	req = metadataOf(12, "off")
 	req.AllowAutoTopicCreation = true
 	if got := n.ask(req).(*kmsg.MetadataResponse); got.Topics[0].ErrorCode != kerr.UnknownTopicOrPartition.Code {
 		t.Errorf("created although auto.create.topics.enable is false: %+v", got.Topics)
 	}
+}
+
+// TestUnknownTopics: what was asked of Kafka 4.4 beside the recordings.
+func TestUnknownTopics(t *testing.T) {
+	n := newClusterNode(t)
+	n.create("a", 1)
+	n.create("b", 1)
+	image := n.store.Image()
+	req := metadataOf(13, "nope", "bad name", "__share_group_state", "__cluster_metadata", "b")
+	for _, id := range []record.UUID{image.Topics.ByName("a").ID, {8: 1}, image.Topics.ByName("a").ID, {8: 1}} {
+		rt := kmsg.NewMetadataRequestTopic()
+		rt.TopicID = id
+		req.Topics = append(req.Topics, rt)
+	}
+	req.IncludeTopicAuthorizedOperations, req.AllowAutoTopicCreation = true, true
+	n.h.deps.Config = withProperty(t, "auto.create.topics.enable", "false")
+	got := map[string]kmsg.MetadataResponseTopic{}
+	for _, topic := range n.ask(req).(*kmsg.MetadataResponse).Topics {
+		name := "no name"
+		if topic.Topic != nil {
+			name = *topic.Topic
+		}
+		if _, twice := got[name]; twice {
+			t.Errorf("%s is answered twice", name)
+		}
+		got[name] = topic
+	}
+	for name, want := range map[string]struct {
+		code     int16
+		internal bool
+		ops      int32
+	}{
+		"nope": {3, false, 3576}, "bad name": {17, false, 3576}, "__share_group_state": {3, true, 3576}, "__cluster_metadata": {3, false, 3576},
+		"a": {0, false, 3576}, "b": {0, false, 3576}, "no name": {100, false, -1 << 31},
+	} {
+		if g := got[name]; g.ErrorCode != want.code || g.IsInternal != want.internal || g.AuthorizedOperations != want.ops {
+			t.Errorf("%s: %+v, want %+v", name, g, want)
+		}
+	}
+}
+
+// TestMetadataTopicIsNoTopic: the metadata log's name can never become a topic's.
+func TestMetadataTopicIsNoTopic(t *testing.T) {
+	n := newClusterNode(t)
+	req := metadataOf(13, "__cluster_metadata")
+	req.AllowAutoTopicCreation = true
+	if got := n.ask(req).(*kmsg.MetadataResponse); got.Topics[0].ErrorCode != kerr.UnknownTopicOrPartition.Code {
+		t.Errorf("%+v", got.Topics)
+	}
+}
+
+// withProperty are the recordings' settings with one changed.
+func withProperty(t *testing.T, key, value string) func() config.Layers {
+	t.Helper()
+	props := maps.Clone(recordedFile)
+	props[key] = value
+	static, _, err := config.Load(props)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return func() config.Layers { return config.Layers{Static: static, NodeID: 1} }
 }
 
 // TestAutoCreationOfInternalTopics: __consumer_offsets has settings of its own; topics of coordinators that are not
