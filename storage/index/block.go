@@ -6,8 +6,14 @@ import (
 	"sync/atomic"
 )
 
-// blocks lends buffers for one read. It is shared by all indexes and holds nothing that outlives a lookup.
-var blocks = sync.Pool{New: func() any { return new([blockBytes]byte) }}
+// block is a buffer for one read, and for the remembered key that is being compared.
+type block struct {
+	bytes [blockBytes]byte
+	key   [8]byte
+}
+
+// blocks lends buffers. It is shared by all indexes and holds nothing that outlives a lookup.
+var blocks = sync.Pool{New: func() any { return new(block) }}
 
 // blockKeys remembers the first 8 bytes of blocks of older entries, as searches come across them: relative offset and
 // position, or a timestamp. Both are ≥ 0 in a sound file, so the top bit tells "known" from "not yet".
@@ -41,8 +47,8 @@ type cold struct {
 	t    *table
 	v    *view
 	keys blockKeys
-	buf  *[blockBytes]byte
-	have int // the block in buf, -1 none
+	buf  *block
+	have int // the number of the block in buf, -1 none
 }
 
 // found is an entry and its index; index -1 means none.
@@ -54,7 +60,7 @@ type found struct {
 // searchCold returns the last entry below v.first for which before holds; before must hold for a prefix of the
 // entries. With learn set before looks at the first 8 bytes only, and these may come from the heap.
 func (t *table) searchCold(v *view, learn bool, before func(raw []byte) bool) (found, error) {
-	c := cold{t: t, v: v, have: -1, buf: blocks.Get().(*[blockBytes]byte)}
+	c := cold{t: t, v: v, have: -1, buf: blocks.Get().(*block)}
 	defer blocks.Put(c.buf)
 	if learn {
 		c.keys = v.keys(t.blockCount(v.first))
@@ -95,9 +101,8 @@ func (v *view) keys(n int) blockKeys {
 func (c *cold) first(block int, before func([]byte) bool) (bool, error) {
 	if c.keys != nil {
 		if k := c.keys[block].Load(); k != 0 {
-			var raw [8]byte
-			binary.BigEndian.PutUint64(raw[:], k&^keyKnown)
-			return before(raw[:]), nil
+			binary.BigEndian.PutUint64(c.buf.key[:], k&^keyKnown)
+			return before(c.buf.key[:]), nil
 		}
 	}
 	entries, err := c.read(block)
@@ -139,12 +144,12 @@ func (c *cold) read(block int) ([]byte, error) {
 	n := min(per, c.v.first-block*per) * c.t.size
 	if c.have != block {
 		c.have = -1
-		if err := c.t.readAt(c.buf[:n], block*per); err != nil {
+		if err := c.t.readAt(c.buf.bytes[:n], block*per); err != nil {
 			return nil, err
 		}
 		c.have = block
 	}
-	return c.buf[:n], nil
+	return c.buf.bytes[:n], nil
 }
 
 // at returns entry i, which must be below the view's count.
@@ -154,12 +159,12 @@ func (t *table) at(v *view, i int) (found, error) {
 		copy(out.raw[:], v.heap[(i-v.first)*t.size:(i-v.first+1)*t.size])
 		return out, nil
 	}
-	buf := blocks.Get().(*[blockBytes]byte)
+	buf := blocks.Get().(*block)
 	defer blocks.Put(buf)
-	if err := t.readAt(buf[:t.size], i); err != nil {
+	if err := t.readAt(buf.bytes[:t.size], i); err != nil {
 		return found{index: -1}, err
 	}
-	copy(out.raw[:], buf[:t.size])
+	copy(out.raw[:], buf.bytes[:t.size])
 	return out, nil
 }
 

@@ -159,10 +159,10 @@ func (x *Txn) scan(from, n int, visit func(i int, a AbortedTxn) bool) error {
 		return err
 	}
 	defer h.Release()
-	buf := blocks.Get().(*[blockBytes]byte)
+	buf := blocks.Get().(*block)
 	defer blocks.Put(buf)
 	for i := from; i < n; {
-		chunk := buf[:min(txnChunk, n-i)*txnEntry]
+		chunk := buf.bytes[:min(txnChunk, n-i)*txnEntry]
 		if got, err := f.ReadAt(chunk, int64(i)*txnEntry); got < len(chunk) {
 			return fmt.Errorf("transaction index %s: entry %d: %w", h.Name(), i, err)
 		}
