@@ -19,6 +19,7 @@ type conn struct {
 	listener *Listener
 	client   Client
 	ip       string // the address alone, for limits and log lines
+	loopback bool   // the client is on this machine
 	ctx      context.Context
 	cancel   context.CancelFunc // ends ctx; safe anywhere
 	in       inbound
@@ -35,6 +36,7 @@ func newConn(s *Server, nc net.Conn, info *Listener) *conn {
 	}
 	c := &conn{s: s, nc: nc, listener: info, ip: ip}
 	c.client = Client{Host: "/" + ip, Addr: addr}
+	c.loopback = net.ParseIP(ip).IsLoopback()
 	c.in.c, c.out.c = c, c
 	c.ctx, c.cancel = context.WithCancel(s.base)
 	return c

@@ -49,7 +49,9 @@ type Limits struct {
 type RegionMode int8
 
 const (
-	// RegionsAuto copies small regions and lets the kernel send large ones where it can.
+	// RegionsAuto copies small regions, and lets the kernel send large ones where it can to clients on other machines.
+	// Over loopback it copies: there a consumer of 1 MB batches got 0.74 to 0.92 of the records per second by sendfile,
+	// for the kernel feeds the socket in small pieces and wakes the reader for each.
 	RegionsAuto RegionMode = iota
 	// RegionsCopy always copies through a buffer.
 	RegionsCopy
@@ -57,8 +59,10 @@ const (
 	RegionsSendfile
 )
 
-// DefaultSendfileFrom is the region size from which sendfile costs less than a copy. BenchmarkRegions measures it:
-// below 64 KiB the second system call costs more than the copy saves.
+// DefaultSendfileFrom is the region size from which the kernel sends. Measured on an idle machine (server's processor
+// time per reply, files written in 16 KB appends): 16 KiB cost 15.8 us copied and 14.4 us by sendfile, 64 KiB 25.2 and
+// 19.7, 256 KiB 67 and 53, 1 MiB the same. Below 64 KiB the gain is within the noise and a copy frees the file sooner.
+// BenchmarkRegions repeats the measurement.
 const DefaultSendfileFrom = 64 << 10
 
 // Send tunes how replies are written. The zero Send is right for most.

@@ -229,7 +229,7 @@ func (o *outbound) useSendfile(n int) bool {
 	case RegionsSendfile:
 		return true
 	}
-	return n >= o.c.s.o.Send.SendfileFrom
+	return n >= o.c.s.o.Send.SendfileFrom && !o.c.loopback
 }
 
 // copyRegion appends n bytes of a region from at on to what is pending.

@@ -156,3 +156,21 @@ func TestRegionsOverMemory(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestRegionModes: what auto does with which region.
+func TestRegionModes(t *testing.T) {
+	for _, c := range []struct {
+		mode     RegionMode
+		loopback bool
+		n        int
+		want     bool
+	}{
+		{RegionsAuto, false, DefaultSendfileFrom, true}, {RegionsAuto, false, DefaultSendfileFrom - 1, false}, {RegionsAuto, true, 1 << 30, false},
+		{RegionsCopy, false, 1 << 30, false}, {RegionsSendfile, true, 1, true},
+	} {
+		o := outbound{c: &conn{s: NewServer(Options{Send: Send{Regions: c.mode}}), loopback: c.loopback}}
+		if got := o.useSendfile(c.n); got != c.want {
+			t.Errorf("%+v: sendfile is %v", c, got)
+		}
+	}
+}
