@@ -91,7 +91,7 @@ func (n *configNode) topic(name string, configs ...string) {
 	id := record.UUID{0: 7, 1: byte(n.store.Image().Topics.Len())}
 	topic, partition := stored.NewTopicRecord(), stored.NewPartitionRecord()
 	topic.Name, topic.TopicID = name, id
-	partition.TopicID, partition.Leader, partition.Replicas, partition.ISR = id, 1, []int32{1}, []int32{1}
+	partition.PartitionID, partition.TopicID, partition.Leader, partition.Replicas, partition.ISR = 0, id, 1, []int32{1}, []int32{1}
 	records := []stored.Message{&topic, &partition}
 	for _, c := range configs {
 		key, value, _ := strings.Cut(c, "=")
@@ -171,14 +171,43 @@ func (r recorded) request(t *testing.T) kmsg.Request {
 	for key := range int16(100) {
 		if req := kmsg.RequestForKey(key); req != nil && kmsg.NameForKey(key) == r.API {
 			req.SetVersion(r.Version)
-			if err := json.Unmarshal([]byte(r.Ask), req); err != nil {
+			var ask any
+			if err := json.Unmarshal([]byte(r.Ask), &ask); err != nil {
 				t.Fatal(err)
 			}
+			fill(reflect.ValueOf(req).Elem(), ask)
 			return req
 		}
 	}
 	t.Fatalf("no API %s", r.API)
 	return nil
+}
+
+// fill sets v from decoded JSON. encoding/json would want kmsg's named numbers by their names, which the numbers that
+// no broker knows do not have.
+func fill(v reflect.Value, x any) {
+	switch x := x.(type) {
+	case nil:
+	case map[string]any:
+		for name, value := range x {
+			fill(v.FieldByName(name), value)
+		}
+	case []any:
+		v.Set(reflect.MakeSlice(v.Type(), len(x), len(x)))
+		for i, e := range x {
+			fill(v.Index(i), e)
+		}
+	case float64:
+		v.SetInt(int64(x))
+	case bool:
+		v.SetBool(x)
+	case string:
+		if v.Kind() == reflect.Pointer {
+			v.Set(reflect.New(v.Type().Elem()))
+			v = v.Elem()
+		}
+		v.SetString(x)
+	}
 }
 
 // replay asks each question and compares.
@@ -293,7 +322,6 @@ func openStore(t *testing.T, fs vfs.FS) *metadata.Store {
 	}
 	s, err := metadata.Open(metadata.Options{
 		FS: fs, Handles: vfs.NewHandles(fs, 100), Dir: "/data", NodeID: 1, ClusterID: meta.ClusterID, DirectoryID: meta.DirectoryID,
-		Delay: func(time.Duration, func()) {},
 	})
 	if err != nil {
 		t.Fatal(err)
