@@ -342,9 +342,13 @@ func TestCompletionsWaitForTheHighWatermark(t *testing.T) {
 		r := newRuntime(t, Options[*counter]{CommitTimeout: 5 * time.Second})
 		r.Elected(0, p)
 		<-r.Settled(0)
+		var mu sync.Mutex
 		var order []string
+		completed := func() []string { mu.Lock(); defer mu.Unlock(); return slices.Clone(order) }
 		submit := func(name string, res Result) {
 			res.Done = func(err error) Result {
+				mu.Lock()
+				defer mu.Unlock()
 				order = append(order, fmt.Sprint(name, " ", err == nil))
 				return None()
 			}
@@ -356,19 +360,19 @@ func TestCompletionsWaitForTheHighWatermark(t *testing.T) {
 		submit("one", Result{Records: []Record{add("a", 1)}})
 		submit("read", Result{})
 		submit("two", Result{Records: []Record{add("a", 1)}})
-		if len(order) != 0 {
-			t.Fatalf("completed before the high watermark moved: %v", order)
+		if got := completed(); len(got) != 0 {
+			t.Fatalf("completed before the high watermark moved: %v", got)
 		}
 		p.log.SetHighWatermark(1)
 		r.Advanced(0)
 		synctest.Wait()
-		if want := []string{"one true", "read true"}; !slices.Equal(order, want) {
-			t.Fatalf("completed at high watermark 1: %v, want %v", order, want)
+		if got, want := completed(), []string{"one true", "read true"}; !slices.Equal(got, want) {
+			t.Fatalf("completed at high watermark 1: %v, want %v", got, want)
 		}
 		time.Sleep(5 * time.Second)
 		synctest.Wait()
-		if want := []string{"one true", "read true", "two false"}; !slices.Equal(order, want) {
-			t.Fatalf("completed after the timeout: %v, want %v", order, want)
+		if got, want := completed(), []string{"one true", "read true", "two false"}; !slices.Equal(got, want) {
+			t.Fatalf("completed after the timeout: %v, want %v", got, want)
 		}
 		r.Close()
 	})
@@ -381,9 +385,12 @@ func TestTimersFireInOrder(t *testing.T) {
 		r.Elected(0, p)
 		<-r.Settled(0)
 		start := time.Now()
+		var mu sync.Mutex
 		var fired []string
 		note := func(name string) func() Result {
 			return func() Result {
+				mu.Lock()
+				defer mu.Unlock()
 				fired = append(fired, fmt.Sprint(name, " ", time.Since(start)))
 				return None()
 			}

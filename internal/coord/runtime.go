@@ -176,3 +176,14 @@ func (r *Runtime[M]) Close() {
 	r.mu.Unlock()
 	r.wg.Wait()
 }
+
+// Queued is how many operations wait for the shard of a partition.
+func (r *Runtime[M]) Queued(partition int32) int {
+	s := r.shard(partition)
+	if s == nil {
+		return 0
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.mu.queue)
+}

@@ -40,7 +40,7 @@ func newShard[M Machine](o *Options[M], partition int32, p Partition, epoch reco
 	s := &shard[M]{
 		o: o, partition: partition, part: p, epoch: epoch, before: before,
 		wake: make(chan struct{}, 1), stop: make(chan struct{}), ended: make(chan struct{}), settled: make(chan struct{}),
-		timers: newTimers(),
+		timers: NewTimers(),
 	}
 	s.mu.refuse = ErrLoading
 	s.machine = o.New(partition, s.timers)

@@ -22,7 +22,8 @@ type Timer struct {
 	run   func() Result
 }
 
-func newTimers() *Timers {
+// NewTimers returns timers that nobody lets run: for a machine outside of a shard.
+func NewTimers() *Timers {
 	t := &Timers{clock: time.NewTimer(time.Hour)}
 	t.clock.Stop()
 	return t
@@ -117,4 +118,13 @@ func (h *timerHeap) Pop() any {
 	*h = old[:len(old)-1]
 	t.index = -1
 	return t
+}
+
+// RunFirst runs the timer that is due first, whatever the time is now, and reports whether there was one: for a
+// machine outside of a shard.
+func (t *Timers) RunFirst() (Result, bool) {
+	if len(t.due) == 0 {
+		return Result{}, false
+	}
+	return heap.Pop(&t.due).(*Timer).run(), true
 }

@@ -22,7 +22,7 @@
 //
 // # Invariants
 //
-//   - GROUP-1: the generation of a group only grows, across restarts too.
+//   - GROUP-1: the generation of a group only grows; after a restart it goes on from the last one stored.
 //   - GROUP-2: in a generation every member is answered with the same leader, protocol and number; only the
 //     leader sees the members.
 //   - GROUP-3: an assignment is answered only after the group's record that holds it is committed.

@@ -66,6 +66,8 @@ type led struct {
 
 	mu   sync.Mutex
 	fail error
+	// lagging: the high watermark does not follow appends, as with several replicas.
+	lagging bool
 }
 
 func (p *led) Append(b []byte, o storage.AppendOptions) (storage.AppendInfo, error) {
@@ -75,7 +77,9 @@ func (p *led) Append(b []byte, o storage.AppendOptions) (storage.AppendInfo, err
 		return storage.AppendInfo{}, p.fail
 	}
 	info, err := p.log.Append(b, o)
-	p.log.SetHighWatermark(p.log.LogEndOffset())
+	if !p.lagging {
+		p.log.SetHighWatermark(p.log.LogEndOffset())
+	}
 	return info, err
 }
 
@@ -86,6 +90,19 @@ func (p *led) failWith(err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.fail = err
+}
+
+// lag makes the high watermarks stay behind, or catch up.
+func (h *host) lag(on bool) {
+	for i, p := range h.parts {
+		p.mu.Lock()
+		p.lagging = on
+		if !on {
+			p.log.SetHighWatermark(p.log.LogEndOffset())
+		}
+		p.mu.Unlock()
+		h.Advanced(int32(i))
+	}
 }
 
 // host is a coordinator with its topics and the logs of its partitions.
