@@ -1,6 +1,7 @@
 package inspect
 
 import (
+	"errors"
 	"fmt"
 	"path/filepath"
 	"strconv"
@@ -72,12 +73,12 @@ func (d *dumper) log(path, typ string) error {
 	if err != nil {
 		return err
 	}
+	d.out.logHeader(h)
 	f, size, err := d.open(path)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	d.out.logHeader(h)
 	end := min(size, d.MaxBytes)
 	r := newLogReader(f, 0, end)
 	last := int64(-1) // Kafka counts from -1, so a log that begins elsewhere reports a gap
@@ -92,7 +93,21 @@ func (d *dumper) log(path, typ string) error {
 	if d.MaxBytes == NoLimit && end > r.pos {
 		d.out.trailing(filepath.Base(path), end-r.pos)
 	}
-	return r.err
+	return d.tail(path, r)
+}
+
+// tail looks at what stopped the walk through a log. A tail of zeros is no damage: preallocated segments have
+// one, and a broker cuts it off when it opens the log. Kafka's tool stops working there.
+func (d *dumper) tail(path string, r *logReader) error {
+	var corrupt *record.CorruptError
+	if !errors.As(r.err, &corrupt) {
+		return r.err
+	}
+	if zeros, err := r.zeros(); err != nil || !zeros {
+		return errors.Join(r.err, err)
+	}
+	d.out.problem(path, fmt.Errorf("the last %d bytes are zeros, as preallocation or a lost write leaves them", r.end-r.pos))
+	return nil
 }
 
 // records dumps the records of the current batch.

@@ -29,7 +29,8 @@ func (d *dumper) snapshot(path string) error {
 	}
 	list, err := producer.DecodeSnapshot(raw)
 	if err != nil {
-		return err
+		d.out.problem(path, err) // a broker takes the snapshot before this one; to Kafka's tool too it is no failure
+		return nil
 	}
 	for _, e := range list {
 		d.out.producer(e)

@@ -32,9 +32,7 @@ func brokenLength(b []byte) int {
 		more = 1
 	case c == 0xe0:
 		low, more = 0xa0, 2
-	case c == 0xed:
-		high, more = 0x9f, 2
-	case c >= 0xe1 && c <= 0xef:
+	case c >= 0xe1 && c <= 0xef: // a surrogate half, ed a0 80 to ed bf bf, is one broken sequence
 		more = 2
 	case c == 0xf0:
 		low, more = 0x90, 3

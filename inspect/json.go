@@ -327,7 +327,7 @@ func (p *jsonPrinter) report(r *report) {
 		{"gap", &r.gaps, "offset", "nextOffset"},
 	} {
 		for _, path := range kind.list.paths() {
-			for _, f := range (*kind.list)[path] {
+			for _, f := range kind.list.byFile[path] {
 				p.object(jsonFinding{Kind: "finding", Finding: kind.name, Path: path, Numbers: map[string]int64{kind.a: f.a, kind.b: f.b}})
 			}
 		}

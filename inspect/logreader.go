@@ -46,6 +46,9 @@ func (r *logReader) next() bool {
 		r.err = err
 		return false
 	}
+	if r.head.Magic > newestMagic {
+		b[record.MagicOffset] = newestMagic // in this reader's memory; no CRC covers it
+	}
 	r.batch = b
 	r.pos += int64(r.head.SizeInBytes)
 	return true
@@ -62,26 +65,55 @@ func (r *logReader) nextHeader() bool {
 		r.err = err
 		return false
 	}
-	h, err := record.ParseHeader(raw)
+	if length := int32(binary.BigEndian.Uint32(raw[lengthPosition:])); int64(length)+record.LogOverhead > left {
+		return false
+	}
+	h, err := parseHeader(raw)
 	switch {
 	case errors.Is(err, record.ErrShort):
 		return false
 	case err != nil:
-		r.err = &record.CorruptError{Position: r.pos, Offset: record.NoOffset, Reason: describe(raw, err)}
-		return false
-	case int64(h.SizeInBytes) > left:
+		r.err = &record.CorruptError{Position: r.pos, Offset: record.NoOffset, Reason: err.Error()}
 		return false
 	}
 	r.head = h
 	return true
 }
 
-// describe names the commonest damage by its name.
-func describe(raw []byte, err error) string {
-	if binary.BigEndian.Uint32(raw[8:]) == 0 && binary.BigEndian.Uint64(raw) == 0 {
-		return "zeros, as preallocation or a lost write leaves them"
+// lengthPosition is where every format has its length field.
+const lengthPosition = 8
+
+// newestMagic is what a format that is newer than all that are known is read as. Kafka does so in files.
+const newestMagic = 2
+
+func parseHeader(raw []byte) (record.Header, error) {
+	magic := int8(raw[record.MagicOffset])
+	if magic <= newestMagic {
+		return record.ParseHeader(raw)
 	}
-	return err.Error()
+	var b [record.HeaderSize]byte
+	n := copy(b[:], raw)
+	b[record.MagicOffset] = newestMagic
+	h, err := record.ParseHeader(b[:n])
+	h.Magic = magic
+	return h, err
+}
+
+// zeros reports whether only zero bytes are left.
+func (r *logReader) zeros() (bool, error) {
+	for at := r.pos; at < r.end; {
+		b, err := r.read(at, int(min(readAhead, r.end-at)))
+		if err != nil {
+			return false, err
+		}
+		for _, c := range b {
+			if c != 0 {
+				return false, nil
+			}
+		}
+		at += int64(len(b))
+	}
+	return true, nil
 }
 
 // skip goes to the next batch without reading it.

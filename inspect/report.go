@@ -1,6 +1,7 @@
 package inspect
 
 import (
+	"cmp"
 	"slices"
 	"unicode/utf16"
 )
@@ -15,7 +16,10 @@ type report struct {
 }
 
 // findings are pairs of numbers by absolute path.
-type findings map[string][]finding
+type findings struct {
+	files  []string // in the order of discovery
+	byFile map[string][]finding
+}
 
 // finding is (what the index says, what the log says), or for gaps (offset, the one that follows).
 type finding struct{ a, b int64 }
@@ -39,16 +43,19 @@ func (r *report) offsetNotFound(path string, indexOffset, logOffset int64) {
 func (r *report) gap(path string, offset, next int64) { r.gaps.put(path, offset, next) }
 
 func (f *findings) add(path string, a, b int64) {
-	if *f == nil {
-		*f = findings{}
-	}
 	path = absolute(path)
-	(*f)[path] = append((*f)[path], finding{a, b})
+	if f.byFile == nil {
+		f.byFile = map[string][]finding{}
+	}
+	if _, ok := f.byFile[path]; !ok {
+		f.files = append(f.files, path)
+	}
+	f.byFile[path] = append(f.byFile[path], finding{a, b})
 }
 
 // put is add, but one finding is kept per a: the latest, as in the maps of Kafka's tool.
 func (f *findings) put(path string, a, b int64) {
-	list := (*f)[absolute(path)]
+	list := f.byFile[absolute(path)]
 	for i := len(list) - 1; i >= 0 && i >= len(list)-maxPutBack; i-- {
 		if list[i].a == a {
 			list[i].b = b
@@ -63,34 +70,22 @@ func (f *findings) put(path string, a, b int64) {
 const maxPutBack = 64
 
 // ascending and descending are the orders of Kafka's maps.
-func ascending(x, y finding) int { return compare(x.a, y.a) }
+func ascending(x, y finding) int { return cmp.Compare(x.a, y.a) }
 
-func descending(x, y finding) int { return compare(y.a, x.a) }
+func descending(x, y finding) int { return cmp.Compare(y.a, x.a) }
 
-func compare(a, b int64) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	default:
-		return 0
-	}
-}
-
-// paths returns the files in the order in which a Java HashMap of them is walked.
-func (f findings) paths() []string {
-	all := make([]string, 0, len(f))
-	for path := range f {
-		all = append(all, path)
-	}
+// paths returns the files in the order in which Kafka's tool lists them, that of a Java HashMap filled by
+// computeIfAbsent: by bucket, and inside of one the latest first. The map doubles when it is filled above three
+// quarters before an insertion.
+func (f *findings) paths() []string {
 	buckets := uint32(16)
-	for float64(len(all)) > 0.75*float64(buckets) {
+	for n := len(f.files) - 1; float64(n) > 0.75*float64(buckets); {
 		buckets *= 2
 	}
-	slices.Sort(all) // files that share a bucket: Kafka's order is that of discovery
+	all := slices.Clone(f.files)
+	slices.Reverse(all)
 	slices.SortStableFunc(all, func(x, y string) int {
-		return compare(int64(javaHash(x)&(buckets-1)), int64(javaHash(y)&(buckets-1)))
+		return cmp.Compare(javaHash(x)&(buckets-1), javaHash(y)&(buckets-1))
 	})
 	return all
 }

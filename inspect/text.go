@@ -198,7 +198,7 @@ func (p *textPrinter) report(r *report) {
 func (p *textPrinter) findings(f *findings, order func(x, y finding) int, title, each string) {
 	for _, path := range f.paths() {
 		p.errorf(title, path)
-		list := (*f)[path]
+		list := f.byFile[path]
 		if order != nil {
 			slices.SortStableFunc(list, order)
 		}
