@@ -361,4 +361,3 @@ func (w *world) install(files map[string][]byte) {
 		writeFile(w.t, w.fs, "/data/t-0/"+name, b)
 	}
 }
-

@@ -393,7 +393,9 @@ func (m *model) checkAborted(t *rapid.T, start, last record.Offset, info *ReadIn
 			if !ok || !b.aborts || b.base < start || first > last {
 				continue
 			}
-			if !slices.ContainsFunc(info.Aborted, func(a index.AbortedTxn) bool { return a.ProducerID == b.id && a.FirstOffset == first && a.LastOffset == b.base }) {
+			if !slices.ContainsFunc(info.Aborted, func(a index.AbortedTxn) bool {
+				return a.ProducerID == b.id && a.FirstOffset == first && a.LastOffset == b.base
+			}) {
 				t.Fatalf("read of %d..%d does not tell of the transaction of %d from %d aborted at %d: %+v", start, last, b.id, first, b.base, info.Aborted)
 			}
 		case b.txn:

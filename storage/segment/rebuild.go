@@ -101,3 +101,8 @@ func (s *Segment) ResetTxnIndex() error { return s.txns.Reset() }
 
 // TxnIndexPath is where the transaction index is, or would be.
 func (s *Segment) TxnIndexPath() string { return s.path(TxnIndexSuffix) }
+
+// IndexSanity reads both indexes and checks that they rise and end at a whole entry.
+func (s *Segment) IndexSanity() error {
+	return errors.Join(s.offsets.Load().Sanity(), s.times.Load().Sanity())
+}
