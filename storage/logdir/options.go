@@ -39,7 +39,7 @@ type Options struct {
 	// Observe hears what a person should know; may be nil. It must not call back.
 	Observe func(Event)
 	// OnDirFailure is told once of each directory that fails, at Open too; dirID is zero when it is not known. May be
-	// nil. It runs on a goroutine of its own, for which Close waits.
+	// nil. It runs on a goroutine of its own, for which Close waits: it must not call Close itself.
 	OnDirFailure func(dirID record.UUID, dir string, err error)
 }
 
