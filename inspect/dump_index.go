@@ -8,6 +8,7 @@ import (
 	"io/fs"
 
 	"github.com/samsalog/samsa/record"
+	"github.com/samsalog/samsa/storage/index"
 	"github.com/samsalog/samsa/vfs"
 )
 
@@ -28,8 +29,8 @@ type timeEntry struct {
 }
 
 type abortedEntry struct {
-	version                                               int16
-	producerID, firstOffset, lastOffset, lastStableOffset int64
+	version int16
+	index.AbortedTxn
 }
 
 // entries reads a file of fixed-size entries in pieces. visit returns false to stop.
@@ -312,13 +313,11 @@ func (d *dumper) txnIndex(path string) error {
 	}
 	defer f.Close()
 	return entries(f, size, txnEntrySize, func(i int, raw []byte) (bool, error) {
-		e := abortedEntry{
-			version:          int16(binary.BigEndian.Uint16(raw)),
-			producerID:       int64(binary.BigEndian.Uint64(raw[2:])),
-			firstOffset:      int64(binary.BigEndian.Uint64(raw[10:])),
-			lastOffset:       int64(binary.BigEndian.Uint64(raw[18:])),
-			lastStableOffset: int64(binary.BigEndian.Uint64(raw[26:])),
-		}
+		e := abortedEntry{version: int16(binary.BigEndian.Uint16(raw))}
+		e.ProducerID = record.ProducerID(binary.BigEndian.Uint64(raw[2:]))
+		e.FirstOffset = record.Offset(binary.BigEndian.Uint64(raw[10:]))
+		e.LastOffset = record.Offset(binary.BigEndian.Uint64(raw[18:]))
+		e.LastStableOffset = record.Offset(binary.BigEndian.Uint64(raw[26:]))
 		if e.version != 0 {
 			return false, fmt.Errorf("entry %d has version %d, only 0 is known", i, e.version)
 		}

@@ -3,8 +3,6 @@ package inspect
 import (
 	"bytes"
 	"encoding/binary"
-	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -305,120 +303,6 @@ func TestSkipRecordMetadata(t *testing.T) {
 	out, errs, err := run(t, map[string][]byte{name: b.Build()}, func(o *DumpOptions) { o.PrintDataLog, o.SkipRecordMetadata = true, true }, name)
 	if !strings.HasSuffix(out, "\n| key: k payload: v\n| payload: v\n| key: k\n\n") || errs != "" || err != nil {
 		t.Errorf("%q %s%v", out, errs, err)
-	}
-}
-
-func TestControlRecords(t *testing.T) {
-	unhex := func(s string) []byte {
-		b, err := hex.DecodeString(s)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return b
-	}
-	for _, c := range []struct {
-		key, value string
-		want       string
-		failed     bool
-	}{
-		{"00000001", "000000000009", " endTxnMarker: COMMIT coordinatorEpoch: 9", false},
-		{"00000000", "00000000000901", " endTxnMarker: ABORT coordinatorEpoch: 9", false},
-		{"00000002", "00000000000102000000010002000000010000", ` LeaderChange: {"version":0,"leaderId":1,"voters":[{"voterId":1}],"grantingVoters":[{"voterId":1}]}`, false},
-		{"00000003", "00000000018bcfe5680000", ` SnapshotHeader {"version":0,"lastContainedLogTimestamp":1700000000000}`, false},
-		{"00000004", "000000", ` SnapshotFooter {"version":0}`, false},
-		{"00000005", "0000000100", ` KRaftVersion {"version":0,"kRaftVersion":1}`, false},
-		{"00000009", "00", " controlType: UNKNOWN(9)", false},
-		{"0000ffff", "00", " controlType: UNKNOWN(-1)", false},
-		{"0000", "", "", true},
-		{"00000001", "0000", "", true},
-		{"00000003", "0000", "", true},
-		{"00000002", "", "", true},
-	} {
-		got := parseControl(unhex(c.key), unhex(c.value))
-		if got.text != c.want || (got.err != nil) != c.failed {
-			t.Errorf("%s %s: %q, %v", c.key, c.value, got.text, got.err)
-		}
-	}
-}
-
-func TestJavaText(t *testing.T) {
-	const r = "\ufffd"
-	for in, want := range map[string]string{
-		"plain": "plain", "ü€😀": "ü€😀", "\xff": r, "a\xe2\x82b": "a" + r + "b", "\xe2\x82": r, "\xf0\x9f\x98x": r + "x", "\xc0\xaf": r + r,
-		"\xed\xa0\x80": r, "\xf4\x90\x80\x80": r + r + r + r, "\xe0\x80\x80": r + r + r, "\xf5\x80": r + r, "\xe1\x80\xe2\x82\xac": r + "€", "\xc2\xc2\x80": r + "\u0080",
-	} {
-		if got := javaText([]byte(in)); got != want {
-			t.Errorf("%x: %q, want %q", in, got, want)
-		}
-	}
-}
-
-func TestJSON(t *testing.T) {
-	o := record.DefaultBuilderOptions()
-	o.ProducerID, o.ProducerEpoch, o.BaseSequence = 5, 1, 10
-	b := record.NewBuilder(o)
-	b.Append(7, []byte("k<"), []byte{0xff, 0xfe}, []record.RecordHeader{{Key: "h", Value: []byte("x")}, {Key: "n"}})
-	b.Append(8, nil, []byte(""), nil)
-	name := "/t-0/00000000000000000000.log"
-	snapshot := producer.EncodeSnapshot([]producer.Entry{{ProducerID: 2, LastSequence: -1, LastOffset: -1, LastTimestamp: 7, CoordinatorEpoch: -1, CurrentTxnFirstOffset: -1}})
-	batch := b.Build()
-	out, errs, err := run(t, map[string][]byte{name: append(bytes.Clone(batch), 0), "/t-0/00000000000000000002.snapshot": snapshot},
-		func(o *DumpOptions) { o.PrintDataLog, o.JSON = true, true }, name, "/t-0/00000000000000000002.snapshot", "/t-0/nothing", "/t-0/00000000000000000009.txnindex")
-	if errs != "" || !errors.Is(err, ErrIncomplete) {
-		t.Errorf("%s%v", errs, err)
-	}
-	want := []string{
-		`{"kind":"file","path":"/t-0/00000000000000000000.log","type":"log"}`,
-		`{"kind":"log","startingOffset":0}`,
-		fmt.Sprintf(`{"kind":"batch","position":0,"sizeInBytes":%d,"magic":2,"baseOffset":0,"lastOffset":1,"codec":"none","timestampType":"CreateTime","maxTimestamp":8,"crc":%d,"valid":true,`+
-			`"count":2,"baseTimestamp":7,"producerId":5,"producerEpoch":1,"baseSequence":10,"lastSequence":11,"partitionLeaderEpoch":-1,"isTransactional":false,"isControl":false,"deleteHorizonMs":null}`,
-			len(batch), batch.Header().CRC),
-		`{"kind":"record","offset":0,"timestamp":7,"timestampType":"CreateTime","keySize":2,"valueSize":2,"sequence":10,"headerKeys":["h","n"],"key":"k<","valueBase64":"//4=","headers":[{"key":"h","value":"x"},{"key":"n"}]}`,
-		`{"kind":"record","offset":1,"timestamp":8,"timestampType":"CreateTime","keySize":-1,"valueSize":0,"sequence":11,"headerKeys":[],"value":""}`,
-		`{"kind":"invalidBytes","name":"00000000000000000000.log","bytes":1}`,
-		`{"kind":"file","path":"/t-0/00000000000000000002.snapshot","type":"snapshot"}`,
-		`{"kind":"producer","producerId":2,"producerEpoch":0,"coordinatorEpoch":-1,"currentTxnFirstOffset":null,"lastTimestamp":7}`,
-		`{"kind":"file","path":"/t-0/nothing","ignored":true}`,
-		`{"kind":"file","path":"/t-0/00000000000000000009.txnindex","type":"txnindex"}`,
-	}
-	lines := strings.Split(strings.TrimSuffix(out, "\n"), "\n")
-	for i, line := range want {
-		if i >= len(lines) || lines[i] != line {
-			t.Fatalf("line %d:\n got %s\nwant %s", i, strings.Join(lines[min(i, len(lines)):], "\n"), line)
-		}
-	}
-	var problem jsonProblem
-	if err := json.Unmarshal([]byte(lines[len(want)]), &problem); err != nil || problem.Kind != "problem" || len(lines) != len(want)+1 {
-		t.Errorf("%v: %q", err, lines[len(want):])
-	}
-}
-
-// Every line of the JSON form is a document, whatever Kafka wrote.
-func TestJSONOfKafkaFiles(t *testing.T) {
-	fs := unpack(t, "kafka-4.4.0-clean")
-	kinds := map[string]int{}
-	for _, b := range blocks(t, "kafka-4.4.0-clean") {
-		o := asDumped(b.path)
-		o.FS, o.Files, o.JSON = fs, []string{b.path}, true
-		var out, errs bytes.Buffer
-		if err := Dump(&out, &errs, o); err != nil || errs.Len() > 0 {
-			t.Errorf("%s: %v %s", b.path, err, &errs)
-		}
-		for dec := json.NewDecoder(&out); dec.More(); {
-			var doc struct{ Kind, DecodeError string }
-			if err := dec.Decode(&doc); err != nil {
-				t.Fatalf("%s: %v", b.path, err)
-			}
-			if doc.DecodeError != "" {
-				t.Errorf("%s: %s", b.path, doc.DecodeError)
-			}
-			kinds[doc.Kind]++
-		}
-	}
-	for _, kind := range []string{"file", "log", "snapshot", "batch", "record", "offsetEntry", "timeEntry", "producer", "finding"} {
-		if kinds[kind] == 0 {
-			t.Errorf("no %s among %v", kind, kinds)
-		}
 	}
 }
 

@@ -262,8 +262,8 @@ type jsonAborted struct {
 }
 
 func (p *jsonPrinter) aborted(e abortedEntry) {
-	p.object(jsonAborted{Kind: "abortedTxn", Version: e.version, ProducerID: e.producerID, FirstOffset: e.firstOffset,
-		LastOffset: e.lastOffset, LastStableOffset: e.lastStableOffset})
+	p.object(jsonAborted{Kind: "abortedTxn", Version: e.version, ProducerID: int64(e.ProducerID), FirstOffset: int64(e.FirstOffset),
+		LastOffset: int64(e.LastOffset), LastStableOffset: int64(e.LastStableOffset)})
 }
 
 type jsonProducer struct {

@@ -164,7 +164,7 @@ func (p *textPrinter) sane(path string) { p.printf("%s passed sanity check.", pa
 
 func (p *textPrinter) aborted(e abortedEntry) {
 	p.printf("version: %d producerId: %d firstOffset: %d lastOffset: %d lastStableOffset: %d",
-		e.version, e.producerID, e.firstOffset, e.lastOffset, e.lastStableOffset)
+		e.version, e.ProducerID, e.FirstOffset, e.LastOffset, e.LastStableOffset)
 }
 
 func (p *textPrinter) producer(e producerEntry) {
