@@ -421,3 +421,27 @@ func TestInspectKafkaBatches(t *testing.T) {
 		}
 	}
 }
+
+// I-01: the maximum timestamp of a batch is that of its records, compressed or not, and belongs to the first
+// record that has it.
+func TestMaximumTimestampBelongsToTheFirstRecord(t *testing.T) {
+	for _, c := range allCodecs {
+		o := DefaultBuilderOptions()
+		o.Codec = c
+		b := NewBuilder(o)
+		for _, ts := range []int64{5, 9, 7, 9} {
+			b.Append(ts, nil, []byte("v"), nil)
+		}
+		checked, err := Inspect(b.Build(), clientRules())
+		if err != nil || checked.MaxTimestamp != 9 || checked.Batch.MaxTimestamp() != 9 {
+			t.Fatalf("%v: %+v, %v", c, checked, err)
+		}
+		rs := checked.Assign(40, 0).Records(0)
+		for rs.Next() && rs.Record().Timestamp != checked.MaxTimestamp {
+		}
+		if got := rs.Record().Offset; got != 41 {
+			t.Errorf("%v: offset %d", c, got)
+		}
+		rs.Close()
+	}
+}
