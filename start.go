@@ -3,11 +3,13 @@ package samsa
 import (
 	"context"
 	"log/slog"
+	"sync/atomic"
 
 	"github.com/samsalog/samsa/internal/config"
 	"github.com/samsalog/samsa/internal/controller"
 	"github.com/samsalog/samsa/internal/loglevel"
 	"github.com/samsalog/samsa/internal/metadata"
+	"github.com/samsalog/samsa/storage/logdir"
 	"github.com/samsalog/samsa/vfs"
 )
 
@@ -46,6 +48,8 @@ type starting struct {
 	b      *Broker
 	ctl    *controller.Controller
 	undos  []func()
+	// dirs is b.dirs for goroutines that report failures while the broker comes up.
+	dirs atomic.Pointer[logdir.Manager]
 }
 
 // run goes up floor by floor: what is above a floor starts only when the floor stands (SAM-1).

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"strconv"
 	"time"
 
@@ -25,10 +26,7 @@ func nodeName(id int32) string { return strconv.Itoa(int(id)) }
 // openDirectories formats empty directories and takes the lock of each.
 func (s *starting) openDirectories(context.Context) error {
 	l := s.layers(nil)
-	dirs, metadataDir := l.LogDirs(), l.String("metadata.log.dir")
-	if metadataDir == "" {
-		metadataDir = dirs[0]
-	}
+	dirs, metadataDir := l.LogDirs(), s.metadataDir()
 	if err := s.formatIfEmpty(dirs, metadataDir, l.NodeID); err != nil {
 		return err
 	}
@@ -50,6 +48,7 @@ func (s *starting) openDirectories(context.Context) error {
 		return err
 	}
 	s.b.dirs = m
+	s.dirs.Store(m)
 	s.undos = append(s.undos, func() { _ = m.Close() })
 	return nil
 }
@@ -82,9 +81,31 @@ func (s *starting) formatIfEmpty(dirs []string, metadataDir string, node int32) 
 	return nil
 }
 
-// dirFailed reports a directory that went offline. Its partitions answer KAFKA_STORAGE_ERROR from now on.
+// dirFailed reports a directory that went offline. Its partitions answer KAFKA_STORAGE_ERROR from now on; the
+// broker cannot go on without its metadata, nor when no directory is left (LogDirFailureHandler).
 func (s *starting) dirFailed(id record.UUID, dir string, err error) {
 	s.log.Error("log directory failed and is offline until the next start; its partitions answer KAFKA_STORAGE_ERROR, others go on", "dir", dir, "directory_id", id.String(), "err", err)
+	switch {
+	case dir == s.metadataDir():
+		s.b.fail(fmt.Errorf("the log directory with the cluster's metadata failed: %s: %w", dir, err))
+	case s.allOffline():
+		s.b.fail(fmt.Errorf("all log directories have failed, the last one is %s: %w", dir, err))
+	}
+}
+
+// allOffline reports whether no directory is left. While they are being opened, logdir.Open decides that itself.
+func (s *starting) allOffline() bool {
+	m := s.dirs.Load()
+	return m != nil && !slices.ContainsFunc(m.Dirs(), func(d logdir.DirInfo) bool { return d.Err == nil })
+}
+
+// metadataDir is the log directory that holds the metadata log.
+func (s *starting) metadataDir() string {
+	l := s.layers(nil)
+	if dir := l.String("metadata.log.dir"); dir != "" {
+		return dir
+	}
+	return l.LogDirs()[0]
 }
 
 // openMetadata replays the cluster's metadata and begins a new leader epoch in it.
@@ -94,12 +115,8 @@ func (s *starting) openMetadata(context.Context) error {
 	if meta.NodeID != l.NodeID {
 		return fmt.Errorf("the log directories belong to node %d, the configuration says node.id=%d", meta.NodeID, l.NodeID)
 	}
-	dir := l.String("metadata.log.dir")
-	if dir == "" {
-		dir = l.LogDirs()[0]
-	}
 	store, err := metadata.Open(metadata.Options{
-		FS: s.fs, Dir: dir, Handles: s.b.dirs.Handles(), NodeID: l.NodeID, ClusterID: meta.ClusterID, DirectoryID: meta.DirectoryID,
+		FS: s.fs, Dir: s.metadataDir(), Handles: s.b.dirs.Handles(), NodeID: l.NodeID, ClusterID: meta.ClusterID, DirectoryID: meta.DirectoryID,
 		ControllerEndpoint: controllerEndpoint,
 		MinInsyncReplicas:  strconv.Itoa(l.Int("min.insync.replicas")),
 		SegmentBytes:       l.Int("metadata.log.segment.bytes"),
