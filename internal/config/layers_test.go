@@ -263,3 +263,44 @@ func TestListeners(t *testing.T) {
 		t.Errorf("%v", dirs)
 	}
 }
+
+// The file that a single Kafka node is usually started with is taken as it is.
+func TestTheUsualFile(t *testing.T) {
+	props, err := ParseProperties(strings.NewReader(`
+process.roles=broker,controller
+node.id=1
+controller.quorum.bootstrap.servers=localhost:9093
+listeners=PLAINTEXT://:9092,CONTROLLER://:9093
+inter.broker.listener.name=PLAINTEXT
+advertised.listeners=PLAINTEXT://localhost:9092,CONTROLLER://localhost:9093
+controller.listener.names=CONTROLLER
+listener.security.protocol.map=CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT,SSL:SSL,SASL_PLAINTEXT:SASL_PLAINTEXT,SASL_SSL:SASL_SSL
+num.network.threads=3
+num.io.threads=8
+socket.send.buffer.bytes=102400
+socket.receive.buffer.bytes=102400
+socket.request.max.bytes=104857600
+log.dirs=/tmp/kraft-combined-logs
+num.partitions=1
+num.recovery.threads.per.data.dir=1
+offsets.topic.replication.factor=1
+share.coordinator.state.topic.replication.factor=1
+share.coordinator.state.topic.min.isr=1
+transaction.state.log.replication.factor=1
+transaction.state.log.min.isr=1
+log.retention.hours=168
+log.segment.bytes=1073741824
+log.retention.check.interval.ms=300000
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, warnings, err := Load(props)
+	if err != nil || warnings != nil {
+		t.Fatal(err, warnings)
+	}
+	l, err := Layers{Static: s}.Listeners("me")
+	if err != nil || len(l.Advertised) != 1 || l.Advertised[0].String() != "PLAINTEXT://localhost:9092" || len(l.Bind) != 1 || len(l.Controller) != 1 {
+		t.Errorf("%+v %v", l, err)
+	}
+}

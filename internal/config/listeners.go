@@ -70,6 +70,8 @@ func (l Layers) Listeners(hostname string) (Listeners, error) {
 		if out.Advertised, err = parseEndpoints("advertised.listeners", l.List("advertised.listeners"), protocols); err != nil {
 			return Listeners{}, err
 		}
+		// Kafka's own file of a node that is broker and controller advertises both; clients hear of the former.
+		out.Advertised = slices.DeleteFunc(out.Advertised, func(e Endpoint) bool { return slices.Contains(controllers, e.Name) })
 	}
 	for i := range out.Advertised {
 		if out.Advertised[i].Host == "" {
