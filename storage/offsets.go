@@ -66,11 +66,16 @@ func (l *Log) SetHighWatermark(o record.Offset) record.Offset {
 			break
 		}
 	}
-	if l.unreplicated.Load() > 0 {
+	truncated := l.end.Load().offset < to.offset // under us: what was just raised is too high
+	if truncated || l.unreplicated.Load() > 0 {
 		l.mu.Lock()
-		l.mu.producers.HighWatermark(l.hw.Load().offset)
+		defer l.mu.Unlock()
+		if end := l.end.Load(); l.hw.Load().offset > end.offset {
+			l.hw.Store(end)
+		}
+		to = l.hw.Load()
+		l.mu.producers.HighWatermark(to.offset)
 		l.publishTxnsLocked()
-		l.mu.Unlock()
 	}
 	return to.offset
 }
