@@ -1,0 +1,160 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/samsalog/samsa"
+	"github.com/samsalog/samsa/internal/config"
+)
+
+// defaultDir is where the data is if neither a flag nor a setting says it.
+const defaultDir = "./samsa-data"
+
+// serveOptions are the flags of serve.
+type serveOptions struct {
+	dirs        []string
+	listen      string
+	configFile  string
+	set         []string
+	logFormat   string
+	logLevel    string
+	stopTimeout time.Duration
+}
+
+func newServeCommand() *cobra.Command {
+	var opts serveOptions
+	cmd := &cobra.Command{
+		Use:   "serve",
+		Short: "Run a broker",
+		Long: `Run a broker until Ctrl-C or SIGTERM, which stop it cleanly.
+
+Without any flags it listens on 127.0.0.1:9092 and keeps its data in
+./samsa-data, which is formatted at the first start. The directory is laid out
+as Apache Kafka's.
+
+Settings have Kafka's names and meanings. Of the same setting given twice the
+later in this list counts: the file of --config, the environment
+(SAMSA_LOG_RETENTION_MS is log.retention.ms), --set, --dir and --listen.`,
+		Example: `  samsa serve
+  samsa serve --dir /var/lib/samsa --listen 0.0.0.0:9092 \
+    --set advertised.listeners=PLAINTEXT://kafka.example:9092
+  samsa serve --config server.properties --set log.retention.hours=24`,
+		Args: exactly(0, ""),
+		RunE: func(cmd *cobra.Command, _ []string) error { return opts.run(cmd) },
+	}
+	flags := cmd.Flags()
+	flags.StringArrayVarP(&opts.dirs, "dir", "d", nil, "`DIR` for the data; repeat it to spread over several disks (default "+defaultDir+")")
+	flags.StringVarP(&opts.listen, "listen", "l", "", "`HOST:PORT` to listen on (default "+samsa.DefaultListen+")")
+	flags.StringVarP(&opts.configFile, "config", "c", "", "`FILE` with settings, as Kafka's server.properties")
+	flags.StringArrayVarP(&opts.set, "set", "s", nil, "setting `KEY=VALUE`; may be repeated")
+	flags.StringVar(&opts.logFormat, "log-format", "text", "text or json")
+	flags.StringVar(&opts.logLevel, "log-level", "info", "debug, info, warn or error")
+	flags.DurationVar(&opts.stopTimeout, "stop-timeout", 30*time.Second, "how long to let requests finish when stopping")
+	return cmd
+}
+
+func (o *serveOptions) run(cmd *cobra.Command) error {
+	logger, err := o.logger(cmd.ErrOrStderr())
+	if err != nil {
+		return err
+	}
+	c, err := o.brokerConfig(os.Environ())
+	if err != nil {
+		return err
+	}
+	c.Logger = logger
+	ctx := cmd.Context()
+	started := time.Now()
+	broker, err := samsa.Start(ctx, c)
+	if err != nil {
+		return explainStart(err)
+	}
+	logger.Info("serving", "address", broker.Addr(), "cluster", broker.ClusterID(), "took", time.Since(started).Round(time.Millisecond))
+	var failed error
+	select {
+	case <-ctx.Done():
+		logger.Info("stopping")
+	case failed = <-broker.Failed():
+		failed = fmt.Errorf("the broker stopped by itself: %w", failed)
+	}
+	stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), o.stopTimeout)
+	defer cancel()
+	if err := broker.Shutdown(stopping); err != nil {
+		return errors.Join(failed, fmt.Errorf("stop: %w", err))
+	}
+	logger.Info("stopped")
+	return failed
+}
+
+// brokerConfig merges the file, the environment and the flags.
+func (o *serveOptions) brokerConfig(environ []string) (samsa.Config, error) {
+	var fromFile map[string]string
+	if o.configFile != "" {
+		var err error
+		if fromFile, err = readProperties(o.configFile); err != nil {
+			return samsa.Config{}, err
+		}
+	}
+	pairs, err := parseConfigs(o.set)
+	if err != nil {
+		return samsa.Config{}, err
+	}
+	fromFlags := make(map[string]string, len(pairs))
+	for _, kv := range pairs {
+		fromFlags[kv.name] = kv.value
+	}
+	props := config.Merge(fromFile, config.FromEnvironment(environ), fromFlags)
+	c := samsa.Config{Dirs: o.dirs, Listen: o.listen, Properties: props}
+	if len(c.Dirs) == 0 && props["log.dirs"] == "" && props["log.dir"] == "" {
+		c.Dirs = []string{defaultDir}
+	}
+	return c, nil
+}
+
+func readProperties(name string) (map[string]string, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, fmt.Errorf("configuration: %w", err)
+	}
+	defer f.Close()
+	props, err := config.ParseProperties(f)
+	if err != nil {
+		return nil, fmt.Errorf("configuration %s: %w", name, err)
+	}
+	return props, nil
+}
+
+func (o *serveOptions) logger(w io.Writer) (*slog.Logger, error) {
+	var level slog.Level
+	if err := level.UnmarshalText([]byte(o.logLevel)); err != nil {
+		return nil, usagef("--log-level is debug, info, warn or error, not %q", o.logLevel)
+	}
+	options := &slog.HandlerOptions{Level: level}
+	switch o.logFormat {
+	case "text":
+		return slog.New(slog.NewTextHandler(w, options)), nil
+	case "json":
+		return slog.New(slog.NewJSONHandler(w, options)), nil
+	default:
+		return nil, usagef("--log-format is text or json, not %q", o.logFormat)
+	}
+}
+
+// explainStart adds what to do about the errors that meet people at the first start.
+func explainStart(err error) error {
+	err = fmt.Errorf("the broker did not start: %w", err)
+	var op *net.OpError
+	if errors.As(err, &op) && op.Op == "listen" {
+		return withHint(err, "Is another broker running there? Choose another address with --listen HOST:PORT.")
+	}
+	return err
+}
