@@ -188,13 +188,17 @@ func (n *newTopicsRun) record(name string, id record.UUID, names []string, confi
 	}
 }
 
-// describeTopic lists the effective configs as CreateTopics answers them: sensitive values are left out.
+// describeTopic lists the effective configs as CreateTopics answers them: sensitive values are left out, and what
+// the request has set stands as the request has it, blanks included.
 func describeTopic(l config.Layers, overrides map[string]string) []kmsg.CreateTopicsResponseTopicConfig {
 	entries := l.DescribeTopic(overrides)
 	out := make([]kmsg.CreateTopicsResponseTopicConfig, 0, len(entries))
 	for _, e := range entries {
 		c := kmsg.NewCreateTopicsResponseTopicConfig()
 		c.Name, c.Value, c.Source, c.ReadOnly, c.IsSensitive = e.Name, e.Value, int8(e.Source), e.ReadOnly, e.Sensitive
+		if raw, set := overrides[e.Name]; set {
+			c.Value = &raw
+		}
 		if c.IsSensitive {
 			c.Value = nil
 		}
