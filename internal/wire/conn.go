@@ -202,7 +202,11 @@ func (c *conn) refuseVersion(h header, lo, hi int16, served bool) {
 	} else {
 		attrs = append(attrs, "served", "none")
 	}
-	c.refuse("version", "request for an API version that is not served, connection closed", attrs...)
+	kind := "version"
+	if name := kmsg.NameForKey(h.key); name != "" {
+		kind += name // one line per API, so that each that a client lacks is named
+	}
+	c.refuse(kind, "request for an API version that is not served, connection closed", attrs...)
 }
 
 // apiName is the name of an API for a log line.
