@@ -19,7 +19,7 @@ const testDir = "/data"
 
 // node is a formatted directory on a file system, and how to open a Store on it.
 type node struct {
-	t     testing.TB
+	t     reporter
 	fs    vfs.FS
 	dir   string
 	rand  *rand.Rand
@@ -28,7 +28,7 @@ type node struct {
 }
 
 // newNode formats testDir on fsys.
-func newNode(t testing.TB, fsys vfs.FS) *node {
+func newNode(t reporter, fsys vfs.FS) *node {
 	n := &node{t: t, fs: fsys, dir: testDir, rand: rand.New(rand.NewSource(1)), now: time.UnixMilli(1700000000000)}
 	err := Format(fsys, FormatOptions{
 		Dirs: []string{testDir}, NodeID: 1, ClusterID: "test", Controller: Endpoint{Host: "127.0.0.1", Port: 9093}, Rand: n.rand, Now: n.clock,
@@ -83,11 +83,17 @@ func topicRecords(name string, id byte, partitions int) []stored.Message {
 	return out
 }
 
-func mustAppend(t testing.TB, s *Store, records ...stored.Message) record.Offset {
+func mustAppend(t reporter, s *Store, records ...stored.Message) record.Offset {
 	t.Helper()
 	o, err := s.Append(records...)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return o
+}
+
+// reporter is what helpers need of testing.TB and of rapid's T.
+type reporter interface {
+	Helper()
+	Fatal(args ...any)
 }
