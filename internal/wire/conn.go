@@ -202,19 +202,17 @@ func (c *conn) refuseVersion(h header, lo, hi int16, served bool) {
 	} else {
 		attrs = append(attrs, "served", "none")
 	}
-	kind := "version"
-	if name := kmsg.NameForKey(h.key); name != "" {
-		kind += name // one line per API, so that each that a client lacks is named
-	}
+	// One line per API, so that each that a client lacks is named; all unknown keys are one.
+	kind := "version " + kmsg.NameForKey(h.key)
 	c.refuse(kind, "request for an API version that is not served, connection closed", attrs...)
 }
 
 // apiName is the name of an API for a log line.
 func apiName(key int16) string {
-	if name := kmsg.NameForKey(key); name != "" {
-		return name
+	if kmsg.RequestForKey(key) == nil {
+		return fmt.Sprintf("key %d", key)
 	}
-	return fmt.Sprintf("key %d", key)
+	return kmsg.NameForKey(key)
 }
 
 // clip shortens a client id for a log line.

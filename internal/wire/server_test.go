@@ -196,8 +196,15 @@ func TestV02LogNamesClientAndVersion(t *testing.T) {
 			t.Error("still open")
 		}
 	}
+	for _, key := range []int16{998, 999} {
+		c := dial(t, addr)
+		c.write(raw(key, 7, false))
+		if !c.closed() {
+			t.Error("still open")
+		}
+	}
 	text := log.String()
-	for _, want := range []string{"api=Fetch", "version=2", "client_id=tester", "client=127.0.0.1:", "served=4-18"} {
+	for _, want := range []string{"api=Fetch", `api="key 998" version=7 served=none`, "version=2", "client_id=tester", "client=127.0.0.1:", "served=4-18"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("log lacks %s: %s", want, text)
 		}
@@ -205,7 +212,10 @@ func TestV02LogNamesClientAndVersion(t *testing.T) {
 	if n := strings.Count(text, "api=Fetch"); n != 1 {
 		t.Errorf("%d lines for five equal refusals", n)
 	}
-	if got := s.Stats().Invalid; got != 5 {
+	if strings.Contains(text, "key 999") {
+		t.Errorf("unknown keys can fill the log: %s", text)
+	}
+	if got := s.Stats().Invalid; got != 7 {
 		t.Errorf("%d invalid connections counted", got)
 	}
 }
