@@ -8,13 +8,14 @@ import (
 	"github.com/samsalog/samsa/inspect"
 )
 
-// stringDecoder is the one class that Kafka's --key-decoder-class and --value-decoder-class can name here.
-const stringDecoder = "org.apache.kafka.tools.api.StringDecoder"
+// stringDecoder is the one class that --key-decoder-class and --value-decoder-class can name here. Kafka has had it
+// in several packages.
+const stringDecoder = "StringDecoder"
 
 // dumpFlags are the flags of samsa dump, spelled as those of kafka-dump-log.
 type dumpFlags struct {
 	options                                     inspect.DumpOptions
-	files                                       []string
+	files                                       string
 	keyDecoder, valueDecoder                    string
 	offsets, transactions, metadata, shareState bool
 	maxBytes, maxMessageSize                    int32
@@ -50,7 +51,7 @@ on standard error; that alone is no failure.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringSliceVar(&f.files, "files", nil, "comma separated `FILES` to dump, besides those named as arguments")
+	flags.StringVar(&f.files, "files", "", "comma separated `FILES` to dump, besides those named as arguments")
 	flags.BoolVar(&f.options.DeepIteration, "deep-iteration", false, "print records, not only batches")
 	flags.BoolVar(&f.options.PrintDataLog, "print-data-log", false, "print keys and values too; implies --deep-iteration")
 	flags.BoolVar(&f.options.SkipRecordMetadata, "skip-record-metadata", false, "print only keys and values of records")
@@ -58,10 +59,8 @@ on standard error; that alone is no failure.`,
 	flags.Int32Var(&f.maxMessageSize, "max-message-size", int32(f.options.MaxMessageSize), "largest batch in `BYTES` that an index may point at")
 	flags.BoolVar(&f.options.VerifyIndexOnly, "verify-index-only", false, "compare indexes with their log and print no entries")
 	flags.BoolVar(&f.options.IndexSanityCheck, "index-sanity-check", false, "check only an index's length, first and last entry")
-	flags.StringVar(&f.keyDecoder, "key-decoder-class", stringDecoder, "how keys are decoded")
-	flags.StringVar(&f.valueDecoder, "value-decoder-class", stringDecoder, "how values are decoded")
-	flags.Lookup("key-decoder-class").NoOptDefVal = stringDecoder
-	flags.Lookup("value-decoder-class").NoOptDefVal = stringDecoder
+	flags.StringVar(&f.keyDecoder, "key-decoder-class", stringDecoder, "`CLASS` that decodes keys; there is no other here")
+	flags.StringVar(&f.valueDecoder, "value-decoder-class", stringDecoder, "`CLASS` that decodes values; there is no other here")
 	flags.BoolVar(&f.offsets, "offsets-decoder", false, "decode records of __consumer_offsets")
 	flags.BoolVar(&f.transactions, "transaction-log-decoder", false, "decode records of __transaction_state")
 	flags.BoolVar(&f.metadata, "cluster-metadata-decoder", false, "decode records of the metadata log")
@@ -73,7 +72,10 @@ on standard error; that alone is no failure.`,
 // complete turns the command line into options.
 func (f *dumpFlags) complete(args []string) (inspect.DumpOptions, error) {
 	o := f.options
-	o.Files = append(append(o.Files, f.files...), args...)
+	if f.files != "" {
+		o.Files = strings.Split(f.files, ",")
+	}
+	o.Files = append(o.Files, args...)
 	switch {
 	case len(o.Files) == 0:
 		return o, usagef("which files are to be dumped? Name them as arguments or with --files")
@@ -83,7 +85,7 @@ func (f *dumpFlags) complete(args []string) (inspect.DumpOptions, error) {
 		return o, usagef("--max-message-size %d is negative", f.maxMessageSize)
 	}
 	for _, class := range []string{f.keyDecoder, f.valueDecoder} {
-		if class != stringDecoder && !strings.HasSuffix(class, ".StringDecoder") && class != "StringDecoder" {
+		if class != stringDecoder && !strings.HasSuffix(class, "."+stringDecoder) {
 			return o, withHint(usagef("decoder class %q cannot be loaded: there is no Java here", class), "Leave the flag out to see text, or use --json, which shows other bytes as base64.")
 		}
 	}

@@ -40,7 +40,7 @@ func TestDumpCommand(t *testing.T) {
 		{[]string{"--files", path}, batch},
 		{[]string{"--files", path + "," + path, path, "--deep-iteration"}, "| offset: 0 CreateTime: 1700000000000 keySize: 1 valueSize: 1 sequence: -1 headerKeys: []\n"},
 		{[]string{path, "--print-data-log"}, "headerKeys: [] key: k payload: v\n"},
-		{[]string{path, "--print-data-log", "--key-decoder-class"}, "headerKeys: [] key: k payload: v\n"},
+		{[]string{path, "--print-data-log", "--key-decoder-class", "org.apache.kafka.tools.api.StringDecoder"}, "headerKeys: [] key: k payload: v\n"},
 		{[]string{path, "--print-data-log", "--skip-record-metadata"}, "\n| key: k payload: v\n"},
 		{[]string{path, "--cluster-metadata-decoder"}, "headerKeys: [] payload: Error at 0, skipping. "},
 		{[]string{path, "--max-bytes", "10"}, "Log starting offset: 0\n"},
