@@ -14,10 +14,6 @@ import (
 func (s *Service) OffsetDelete(_ context.Context, _ Caller, req *kmsg.OffsetDeleteRequest) *kmsg.OffsetDeleteResponse {
 	r := kmsg.NewPtrOffsetDeleteResponse()
 	r.Version = req.Version
-	if req.Group == "" {
-		r.ErrorCode = kerr.InvalidGroupID.Code
-		return r
-	}
 	topics := s.env.topics()
 	exist := false
 	for _, t := range req.Topics {
@@ -36,7 +32,11 @@ func (s *Service) OffsetDelete(_ context.Context, _ Caller, req *kmsg.OffsetDele
 		}
 		r.Topics = append(r.Topics, out)
 	}
-	if !exist {
+	if !exist { // the group is not looked at then
+		return r
+	}
+	if req.Group == "" {
+		r.ErrorCode, r.Topics = kerr.InvalidGroupID.Code, nil
 		return r
 	}
 	r.ErrorCode = ask(s, req.Group, false, func(m *machine, a *answer[int16]) coord.Result {

@@ -233,9 +233,11 @@ func coordOp(f func(m *machine)) coord.Op[*machine] {
 	return coord.Op[*machine]{Run: func(m *machine) coord.Result { f(m); return coord.None() }}
 }
 
-func eachBatch(h *host, p *led, f func(record.Batch)) {
+func eachBatch(h *host, p *led, f func(record.Batch)) { eachBatchFrom(h, p, 0, f) }
+
+func eachBatchFrom(h *host, p *led, at record.Offset, f func(record.Batch)) {
 	h.t.Helper()
-	info, err := p.log.Read(0, storage.LogEnd, 1<<20, true)
+	info, err := p.log.Read(at, storage.LogEnd, 1<<20, true)
 	if err != nil {
 		h.t.Fatal(err)
 	}
