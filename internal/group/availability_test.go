@@ -233,3 +233,25 @@ func TestLocateCreatesTheTopic(t *testing.T) {
 		t.Errorf("the topic was created %d times", created)
 	}
 }
+
+// Locate waits a little for a partition that is being read, and not for ever.
+func TestLocateWaitsForLoading(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHost(t, nil)
+		hold := make(chan struct{})
+		for i, p := range h.parts {
+			p.epoch++
+			h.Elected(int32(i), &heldBack{led: p, hold: hold})
+		}
+		start := time.Now()
+		if _, err := h.Locate(context.Background(), "g"); err != nil || time.Since(start) != settleLimit {
+			t.Errorf("%v after %v, want the partition after %v", err, time.Since(start), settleLimit)
+		}
+		go func() { time.Sleep(settleLimit / 2); close(hold) }()
+		start = time.Now()
+		if _, err := h.Locate(context.Background(), "g"); err != nil || time.Since(start) != settleLimit/2 {
+			t.Errorf("%v after %v, want the partition when it is read", err, time.Since(start))
+		}
+		h.Close()
+	})
+}
