@@ -128,7 +128,8 @@ func (l *Log) examine(a *appending, b []byte) error {
 
 func (l *Log) examineBatch(a *appending, b record.Batch, h *record.Header) error {
 	if h.LastOffset() <= a.last || h.BaseOffset > h.LastOffset() {
-		return fmt.Errorf("%w: offsets %d to %d after %d in an append to %v", ErrOutOfOrderAppend, h.BaseOffset, h.LastOffset(), a.last, l.o.TopicPartition)
+		return fmt.Errorf("%w: offsets %d to %d after %d in an append to %v",
+			ErrOutOfOrderAppend, h.BaseOffset, h.LastOffset(), a.last, l.o.TopicPartition)
 	}
 	if a.Origin == RaftLeader {
 		if h.LeaderEpoch != a.LeaderEpoch {

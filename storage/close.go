@@ -5,7 +5,6 @@ import (
 	"path/filepath"
 
 	"github.com/samsalog/samsa/storage/epoch"
-	"github.com/samsalog/samsa/storage/producer"
 )
 
 // Close ends the log in order: indexes get their final entry and are trimmed, everything is fsynced, the producers'
@@ -49,7 +48,7 @@ func (l *Log) save() error {
 	l.mu.Lock()
 	entries := l.mu.producers.Entries()
 	l.mu.Unlock()
-	if err := l.snapshots.Write(end, producer.EncodeSnapshot(entries)); err != nil {
+	if err := l.writeSnapshot(end, entries); err != nil {
 		return l.fail("writing a producer snapshot", err)
 	}
 	if err := l.o.FS.SyncDir(l.Dir()); err != nil {

@@ -27,7 +27,9 @@ const (
 	DamageKept
 )
 
-var eventNames = [...]string{"recovering", "leftover removed", "snapshot discarded", "index rebuilt", "tail cut", "segment dropped", "damage kept"}
+var eventNames = [...]string{
+	"recovering", "leftover removed", "snapshot discarded", "index rebuilt", "tail cut", "segment dropped", "damage kept",
+}
 
 // String returns a short name.
 func (k EventKind) String() string {
@@ -72,9 +74,11 @@ func (e Event) what() string {
 	case TailCut:
 		return fmt.Sprintf("cut %d bytes of an unfinished write at byte %d of %s, offset %d", e.Bytes, e.Position, e.File, e.From)
 	case SegmentsDropped:
-		return fmt.Sprintf("dropped %s (%d bytes, from offset %d): records before it are missing, or it ends before the log start", e.File, e.Bytes, e.From)
+		return fmt.Sprintf("dropped %s (%d bytes, from offset %d): records before it are missing, or it ends before the log start",
+			e.File, e.Bytes, e.From)
 	case DamageKept:
-		return fmt.Sprintf("offsets %d to %d cannot be read: %d damaged bytes at byte %d of %s were left as they are", e.From, e.To, e.Bytes, e.Position, e.File)
+		return fmt.Sprintf("offsets %d to %d cannot be read: %d damaged bytes at byte %d of %s were left as they are",
+			e.From, e.To, e.Bytes, e.Position, e.File)
 	}
 	return e.Kind.String() + " " + e.File
 }

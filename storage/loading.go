@@ -141,7 +141,7 @@ func (ld *loading) snapshotAt(o record.Offset, state *producer.State) error {
 	if o == 0 || ld.l.snapshots.Has(o) {
 		return nil
 	}
-	return ld.l.snapshots.Write(o, producer.EncodeSnapshot(state.Entries()))
+	return ld.l.writeSnapshot(o, state.Entries())
 }
 
 func (ld *loading) bases() []record.Offset {

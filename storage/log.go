@@ -147,8 +147,10 @@ func (l *Log) Segments() []SegmentInfo {
 // Producers returns the newest state of every producer known, by rising id.
 func (l *Log) Producers() []producer.Entry {
 	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.mu.producers.Entries()
+	entries := l.mu.producers.Entries()
+	l.mu.Unlock()
+	producer.Sort(entries)
+	return entries
 }
 
 // StartVerification returns the guard that must come with the append of a transactional batch, once the coordinator has

@@ -27,7 +27,8 @@ func (l *Log) offsetForTimestamp(ts int64) (TimestampOffset, bool, error) {
 		if largest < ts {
 			continue
 		}
-		found, ok, err := s.FindTimestamp(ts, o.LogStartOffset, l.visible(s, end), l.config.Load().MaxDecompressedMessageBytes)
+		found, ok, err := s.FindTimestamp(segment.TimeQuery{Timestamp: ts, From: o.LogStartOffset, End: l.visible(s, end),
+			MaxRecord: l.config.Load().MaxDecompressedMessageBytes})
 		if ok || err != nil {
 			return TimestampOffset(found), ok, err
 		}

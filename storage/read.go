@@ -143,7 +143,11 @@ func (l *Log) cut(info *ReadInfo, s *segment.Segment, loc *segment.Location, lim
 		maxBytes = first
 	}
 	to := limit
-	if limit-loc.Position > int64(maxBytes) {
+	switch {
+	case limit-loc.Position <= int64(maxBytes):
+	case maxBytes-first < record.HeaderSize: // no second batch fits
+		to = loc.Position + int64(first)
+	default:
 		to = loc.Position + int64(maxBytes)
 		var err error
 		if to, err = s.Boundary(loc.Position+int64(first), to); err != nil {

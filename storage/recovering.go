@@ -104,7 +104,8 @@ func (r *recovering) damaged(rec *segment.Recovery) (more bool, err error) {
 			return false, err
 		}
 		r.torn = true
-		l.event(Event{Kind: TailCut, File: r.s.Path(), Position: d.Position, Bytes: bytes, From: d.Expected, To: record.NoOffset, Err: d.Reason})
+		l.event(Event{Kind: TailCut, File: r.s.Path(), Position: d.Position, Bytes: bytes,
+			From: d.Expected, To: record.NoOffset, Err: d.Reason})
 		return false, nil
 	}
 	behind, to, ok, err := rec.Skip()
@@ -115,7 +116,8 @@ func (r *recovering) damaged(rec *segment.Recovery) (more bool, err error) {
 		to = max(to, r.ld.recoveryPoint)
 		r.kept = true
 	}
-	l.event(Event{Kind: DamageKept, File: r.s.Path(), Position: d.Position, Bytes: behind - d.Position, From: d.Expected, To: to, Err: d.Reason})
+	l.event(Event{Kind: DamageKept, File: r.s.Path(), Position: d.Position, Bytes: behind - d.Position,
+		From: d.Expected, To: to, Err: d.Reason})
 	return ok, nil
 }
 

@@ -78,15 +78,15 @@ func (l *Log) rollLocked(base record.Offset) error {
 	}
 	p := l.mu.producers
 	p.SetMapEnd(base)
-	l.mu.unsaved = append(l.mu.unsaved, unsaved{base, producer.EncodeSnapshot(p.Entries())})
+	l.mu.unsaved = append(l.mu.unsaved, unsaved{base, p.Entries()})
 	l.o.Delay(0, func() { l.afterRoll(base) })
 	return nil
 }
 
 // unsaved is a snapshot of the producers at a base that has yet to be written.
 type unsaved struct {
-	at   record.Offset
-	data []byte
+	at      record.Offset
+	entries []producer.Entry
 }
 
 func (l *Log) drawJitterLocked() {
@@ -127,7 +127,7 @@ func (l *Log) saveSnapshotsHeld() error {
 		if !l.hasSegment(u.at) {
 			continue
 		}
-		err := l.snapshots.Write(u.at, u.data)
+		err := l.writeSnapshot(u.at, u.entries)
 		if errors.Is(err, fs.ErrNotExist) { // the directory is being deleted
 			return err
 		}
@@ -136,6 +136,12 @@ func (l *Log) saveSnapshotsHeld() error {
 		}
 	}
 	return nil
+}
+
+// writeSnapshot encodes and saves the producers' state before offset o.
+func (l *Log) writeSnapshot(o record.Offset, entries []producer.Entry) error {
+	producer.Sort(entries)
+	return l.snapshots.Write(o, producer.EncodeSnapshot(entries))
 }
 
 // unusable is usableLocked for whoever holds flushing only.

@@ -1,6 +1,7 @@
 package producer
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -55,14 +56,18 @@ func (s *State) Load(end record.Offset, entries []Entry, nowMs int64) {
 	}
 }
 
-// Entries returns the newest state of every producer, by rising id.
+// Entries returns the newest state of every producer, in no order.
 func (s *State) Entries() []Entry {
 	out := make([]Entry, 0, len(s.entries))
 	for id, e := range s.entries {
 		out = append(out, e.snapshot(id))
 	}
-	slices.SortFunc(out, func(a, b Entry) int { return cmpID(a.ProducerID, b.ProducerID) })
 	return out
+}
+
+// Sort orders entries by producer id.
+func Sort(entries []Entry) {
+	slices.SortFunc(entries, func(a, b Entry) int { return cmp.Compare(a.ProducerID, b.ProducerID) })
 }
 
 // Expire forgets producers without an open transaction that have been idle for the expiry time, and verifications as
@@ -96,14 +101,4 @@ func (s *State) Duplicate(h *record.Header) (Batch, bool) {
 		return Batch{}, false
 	}
 	return e.find(h.BaseSequence, h.LastSequence())
-}
-
-func cmpID(a, b record.ProducerID) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	}
-	return 0
 }

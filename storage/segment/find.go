@@ -84,8 +84,8 @@ func (s *Segment) findFrom(pos int64, off, target record.Offset, end int64) (Loc
 	defer sc.Close()
 	for sc.Next() {
 		h := sc.Header()
-		if pos > 0 && sc.Position() == pos && (h.BaseOffset < s.o.Base || h.LastOffset() > off) {
-			return Location{}, false, fmt.Errorf("%w: position %d of offset %d holds offsets %d to %d", errIndex, pos, off, h.BaseOffset, h.LastOffset())
+		if err := s.checkEntry(sc, pos, off); err != nil {
+			return Location{}, false, err
 		}
 		if h.LastOffset() >= target {
 			return Location{Header: *h, Position: sc.Position()}, true, nil
@@ -95,6 +95,16 @@ func (s *Segment) findFrom(pos int64, off, target record.Offset, end int64) (Loc
 		return Location{}, false, fmt.Errorf("%w: %w", errIndex, err)
 	}
 	return Location{}, false, sc.Err()
+}
+
+// checkEntry compares the batch that an index entry (off, pos) leads to, if that is sc's current one, with the entry. In a
+// segment of 4.4 it ends at off; the entries of older releases stand for chunks, whose first batch may end before.
+func (s *Segment) checkEntry(sc *Scanner, pos int64, off record.Offset) error {
+	h := sc.Header()
+	if pos == 0 || sc.Position() != pos || h.BaseOffset >= s.o.Base && h.LastOffset() <= off {
+		return nil
+	}
+	return fmt.Errorf("%w: position %d of offset %d holds offsets %d to %d", errIndex, pos, off, h.BaseOffset, h.LastOffset())
 }
 
 // Boundary returns the largest batch boundary in from … to, where from is one. It costs two index lookups and a short
@@ -154,8 +164,8 @@ func (s *Segment) NextOffset() (next record.Offset, end int64, err error) {
 	defer sc.Close()
 	for sc.Next() {
 		h := sc.Header()
-		if pos > 0 && sc.Position() == int64(pos) && (h.BaseOffset < s.o.Base || h.LastOffset() > off) {
-			return 0, 0, fmt.Errorf("%w: position %d of offset %d holds offsets %d to %d", errIndex, pos, off, h.BaseOffset, h.LastOffset())
+		if err := s.checkEntry(sc, int64(pos), off); err != nil {
+			return 0, 0, err
 		}
 		next = h.LastOffset() + 1
 	}
@@ -196,7 +206,7 @@ func (s *Segment) Trusted(rp record.Offset) (pos int64, next record.Offset, ok b
 	next = s.o.Base
 	for sc.Next() {
 		h := sc.Header()
-		if at > 0 && sc.Position() == int64(at) && (h.BaseOffset < s.o.Base || h.LastOffset() > off) {
+		if s.checkEntry(sc, int64(at), off) != nil {
 			return 0, 0, false
 		}
 		if h.LastOffset() >= rp {

@@ -13,48 +13,69 @@ const unbounded = 1<<31 - 1
 // repair makes the indexes of a sealed segment anew from its batch headers (SEG-4). An active segment is left alone:
 // its indexes belong to the writer, and were made or checked when the log was loaded.
 func (s *Segment) repair(cause error) error {
-	if s.active.Load() {
+	seen := s.offsets.Load()
+	s.remake.Lock()
+	if s.offsets.Load() != seen { // somebody else was faster
+		s.remake.Unlock()
 		return nil
 	}
-	s.heal.Lock()
-	path := s.path(LogSuffix)
-	err := s.rebuildLocked()
-	s.heal.Unlock()
-	if err == nil && s.o.Rebuilt != nil {
+	done, path, err := s.rebuild()
+	s.remake.Unlock()
+	if done && s.o.Rebuilt != nil {
 		s.o.Rebuilt(path, cause)
 	}
 	return err
 }
 
-// rebuildLocked writes both indexes beside the old ones and swaps them in; s.heal is held.
-func (s *Segment) rebuildLocked() error {
-	if s.active.Load() {
-		return nil
+// rebuild writes both indexes beside the old ones, which takes a while, and then swaps them in; s.remake is held.
+func (s *Segment) rebuild() (done bool, path string, err error) {
+	s.heal.Lock()
+	offsetPath, timePath := s.path(OffsetIndexSuffix)+TmpSuffix, s.path(TimeIndexSuffix)+TmpSuffix
+	active := s.active.Load()
+	s.heal.Unlock()
+	if active {
+		return false, "", nil
 	}
-	offsets, err := index.CreateOffset(s.o.Handles, s.path(OffsetIndexSuffix)+TmpSuffix, s.o.Base, unbounded)
+	offsets, err := index.CreateOffset(s.o.Handles, offsetPath, s.o.Base, unbounded)
 	if err != nil {
-		return err
+		return false, "", err
 	}
-	times, err := index.CreateTime(s.o.Handles, s.path(TimeIndexSuffix)+TmpSuffix, s.o.Base, unbounded)
+	times, err := index.CreateTime(s.o.Handles, timePath, s.o.Base, unbounded)
 	if err != nil {
-		return errors.Join(err, offsets.Close())
+		return false, "", errors.Join(err, offsets.Close())
 	}
 	ts, off, err := s.index(offsets, times)
 	if err == nil {
 		err = errors.Join(offsets.Seal(), times.Seal(), offsets.Sync(), times.Sync())
 	}
-	if err != nil {
-		return errors.Join(err, offsets.Close(), times.Close())
+	if err == nil {
+		done, path, err = s.swapIn(offsets, times, ts, off)
 	}
-	for suffix, renamed := range map[string]func(string){OffsetIndexSuffix: offsets.Renamed, TimeIndexSuffix: times.Renamed} {
-		if err := s.o.FS.Rename(s.path(suffix)+TmpSuffix, s.path(suffix)); err != nil {
-			return errors.Join(err, offsets.Close(), times.Close())
+	if !done {
+		err = errors.Join(err, offsets.Close(), times.Close())
+	}
+	return done, path, err
+}
+
+// swapIn replaces the indexes by new ones, unless the segment has become active meanwhile. The directory may have moved.
+func (s *Segment) swapIn(offsets *index.Offset, times *index.Time, ts int64, off record.Offset) (done bool, path string, err error) {
+	s.heal.Lock()
+	defer s.heal.Unlock()
+	if s.active.Load() {
+		return false, "", nil
+	}
+	for _, x := range []struct {
+		suffix  string
+		renamed func(string)
+	}{{OffsetIndexSuffix, offsets.Renamed}, {TimeIndexSuffix, times.Renamed}} {
+		if err := s.o.FS.Rename(s.path(x.suffix)+TmpSuffix, s.path(x.suffix)); err != nil {
+			return false, "", err
 		}
-		renamed(s.path(suffix))
+		x.renamed(s.path(x.suffix))
 	}
 	s.swapIndexes(offsets, times)
 	s.setLargest(ts, off)
-	return nil
+	return true, s.path(LogSuffix), nil
 }
 
 // index fills empty indexes from the batch headers, by the rule of SEG-2, and returns the largest timestamp. Bytes that

@@ -61,8 +61,9 @@ type Segment struct {
 		ts  int64
 		off record.Offset
 	}
-	// heal serialises the first look at a sealed segment's time index, rebuilding, and what must not happen meanwhile.
-	heal sync.Mutex
+	// remake is held by a reader that makes indexes anew. heal guards what the writer must not change meanwhile: the first
+	// look at a sealed time index, and swapping in new indexes.
+	remake, heal sync.Mutex
 	// active: appended to; written by the writer. Only sealed segments are healed.
 	active atomic.Bool
 

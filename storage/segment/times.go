@@ -81,33 +81,43 @@ func (s *Segment) LargestTimestamp() (int64, error) {
 	return t.UnixMilli(), err
 }
 
-// FindTimestamp returns the first record at or after offset from whose timestamp is ≥ target, among the first end
-// bytes; maxRecord bounds a record inside a compressed batch.
-func (s *Segment) FindTimestamp(target int64, from record.Offset, end int64, maxRecord int) (Found, bool, error) {
-	found, ok, err := s.findTimestamp(target, from, end, maxRecord)
+// TimeQuery asks for a record by timestamp.
+type TimeQuery struct {
+	// Timestamp is the smallest wanted, From the smallest offset wanted.
+	Timestamp int64
+	From      record.Offset
+	// End is how much of the segment may be looked at.
+	End int64
+	// MaxRecord bounds a record inside a compressed batch.
+	MaxRecord int
+}
+
+// FindTimestamp returns the first record, in log order, that q asks for.
+func (s *Segment) FindTimestamp(q TimeQuery) (Found, bool, error) {
+	found, ok, err := s.findTimestamp(q)
 	if err == nil || !wrongIndex(err) {
 		return found, ok, err
 	}
 	if err := s.repair(err); err != nil {
 		return Found{}, false, err
 	}
-	found, ok, err = s.findTimestamp(target, from, end, maxRecord)
-	if err != nil && wrongIndex(err) {
-		return s.scanTimestamp(0, record.NoTimestamp, s.o.Base, target, from, end, maxRecord)
+	found, ok, err = s.findTimestamp(q)
+	if err != nil && wrongIndex(err) { // the index of an active segment is the writer's: do without
+		return s.scanTimestamp(0, record.NoTimestamp, s.o.Base, q)
 	}
 	return found, ok, err
 }
 
-func (s *Segment) findTimestamp(target int64, from record.Offset, end int64, maxRecord int) (Found, bool, error) {
-	ts, off, err := s.lookupTime(target)
+func (s *Segment) findTimestamp(q TimeQuery) (Found, bool, error) {
+	ts, off, err := s.lookupTime(q.Timestamp)
 	if err != nil {
 		return Found{}, false, err
 	}
-	_, pos, err := s.lookup(max(off, from))
+	_, pos, err := s.lookup(max(off, q.From))
 	if err != nil {
 		return Found{}, false, err
 	}
-	return s.scanTimestamp(int64(pos), ts, off, target, from, end, maxRecord)
+	return s.scanTimestamp(int64(pos), ts, off, q)
 }
 
 func (s *Segment) lookupTime(target int64) (int64, record.Offset, error) {
@@ -122,8 +132,8 @@ func (s *Segment) lookupTime(target int64) (int64, record.Offset, error) {
 }
 
 // scanTimestamp looks from pos on; (ts, off) is the time index entry that led there.
-func (s *Segment) scanTimestamp(pos, ts int64, off record.Offset, target int64, from record.Offset, end int64, maxRecord int) (Found, bool, error) {
-	sc, err := s.Scan(pos, end)
+func (s *Segment) scanTimestamp(pos, ts int64, off record.Offset, q TimeQuery) (Found, bool, error) {
+	sc, err := s.Scan(pos, q.End)
 	if err != nil {
 		return Found{}, false, err
 	}
@@ -133,10 +143,10 @@ func (s *Segment) scanTimestamp(pos, ts int64, off record.Offset, target int64, 
 		if ts >= 0 && h.BaseOffset <= off && off <= h.LastOffset() && h.MaxTimestamp != ts {
 			return Found{}, false, fmt.Errorf("%w: time index says timestamp %d at offset %d, the log %d", errIndex, ts, off, h.MaxTimestamp)
 		}
-		if h.MaxTimestamp < target || h.LastOffset() < from {
+		if h.MaxTimestamp < q.Timestamp || h.LastOffset() < q.From {
 			continue
 		}
-		found, ok, err := firstRecord(sc, maxRecord, func(r record.Record) bool { return r.Timestamp >= target && r.Offset >= from })
+		found, ok, err := firstRecord(sc, q.MaxRecord, func(r record.Record) bool { return r.Timestamp >= q.Timestamp && r.Offset >= q.From })
 		if ok || err != nil {
 			return found, ok, err
 		}
