@@ -74,7 +74,7 @@ func (m moment) verify(t *testing.T, number int) {
 		t.Helper()
 		t.Errorf("crash %d before %s (%d of %d acknowledged): %s", number, m.op, m.acked, m.asked, fmt.Sprintf(format, args...))
 	}
-	n := &node{t: t, fs: m.disk, dir: testDir, rand: newNode(t, vfs.NewMem()).rand}
+	n := &node{t: t, fs: m.disk, dir: testDir, rand: newRand()}
 	if _, err := checkpoint.ReadMetaProperties(m.disk, testDir+"/"+checkpoint.MetaPropertiesFile); err != nil {
 		if m.isFormatted {
 			fail("%v", err)

@@ -12,9 +12,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
-
-	"math/rand"
 
 	"github.com/samsalog/samsa/internal/stored"
 	"github.com/samsalog/samsa/record"
@@ -92,7 +89,9 @@ func readFile(t testing.TB, fsys vfs.FS, name string) []byte {
 }
 
 func fixtureNode(t testing.TB, archive string) *node {
-	return &node{t: t, fs: unpack(t, archive), dir: "/data", rand: rand.New(rand.NewSource(1)), now: time.Now()}
+	n := &node{t: t, fs: unpack(t, archive), dir: "/data", rand: newRand()}
+	n.nowMs.Store(1800000000000)
+	return n
 }
 
 func TestOpenDirectoriesOfKafka(t *testing.T) {

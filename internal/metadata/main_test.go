@@ -1,7 +1,10 @@
 package metadata
 
 import (
+	"io"
 	"math/rand"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -22,14 +25,15 @@ type node struct {
 	t     reporter
 	fs    vfs.FS
 	dir   string
-	rand  *rand.Rand
-	now   time.Time
+	rand  io.Reader
+	nowMs atomic.Int64
 	tweak func(*Options)
 }
 
 // newNode formats testDir on fsys.
 func newNode(t reporter, fsys vfs.FS) *node {
-	n := &node{t: t, fs: fsys, dir: testDir, rand: rand.New(rand.NewSource(1)), now: time.UnixMilli(1700000000000)}
+	n := &node{t: t, fs: fsys, dir: testDir, rand: newRand()}
+	n.nowMs.Store(1700000000000)
 	err := Format(fsys, FormatOptions{
 		Dirs: []string{testDir}, NodeID: 1, ClusterID: "test", Controller: Endpoint{Host: "127.0.0.1", Port: 9093}, Rand: n.rand, Now: n.clock,
 	})
@@ -40,9 +44,23 @@ func newNode(t reporter, fsys vfs.FS) *node {
 }
 
 // clock moves by a millisecond at each look.
-func (n *node) clock() time.Time {
-	n.now = n.now.Add(time.Millisecond)
-	return n.now
+func (n *node) clock() time.Time { return time.UnixMilli(n.nowMs.Add(1)) }
+
+// pass lets time pass.
+func (n *node) pass(d time.Duration) { n.nowMs.Add(d.Milliseconds()) }
+
+// lockedRand is a source of the same ids in every run, for several goroutines.
+type lockedRand struct {
+	mu sync.Mutex
+	r  *rand.Rand
+}
+
+func newRand() io.Reader { return &lockedRand{r: rand.New(rand.NewSource(1))} }
+
+func (l *lockedRand) Read(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.r.Read(b)
 }
 
 func (n *node) options() Options {

@@ -234,7 +234,7 @@ func TestFormatOptions(t *testing.T) {
 		}
 	}
 	// As the storage tool's --release-version 4.0-IV3: group 1, transaction 2, nothing else.
-	n := &node{t: t, fs: mem, dir: "/b", rand: newNode(t, vfs.NewMem()).rand}
+	n := &node{t: t, fs: mem, dir: "/b", rand: newRand()}
 	scram := &stored.UserScramCredentialRecord{Name: "admin", Mechanism: 1, Iterations: 4096}
 	err := Format(mem, FormatOptions{
 		Dirs: []string{"/a", "/b"}, MetadataDir: "/b", NodeID: 1, MetadataVersion: 25, Scram: []*stored.UserScramCredentialRecord{scram},

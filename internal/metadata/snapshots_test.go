@@ -77,7 +77,7 @@ func (n *node) snapshotFiles() []string {
 // snapshot makes one of the present image, at once.
 func (n *node) snapshot(s *Store) {
 	n.t.Helper()
-	if err := s.snapshots.make(publication{image: s.Image(), appendedMs: n.now.UnixMilli()}); err != nil {
+	if err := s.snapshots.make(publication{image: s.Image(), appendedMs: n.nowMs.Load()}); err != nil {
 		n.t.Fatal(err)
 	}
 }
@@ -124,7 +124,7 @@ func TestSnapshotWhenDue(t *testing.T) {
 	n.tweak = func(o *Options) { o.Snapshots = SnapshotPolicy{MaxNewBytes: -1, MaxInterval: time.Minute} }
 	s := n.open()
 	mustAppend(t, s, topicRecords("a", 1, 1)...)
-	n.now = n.now.Add(2 * time.Minute)
+	n.pass(2 * time.Minute)
 	mustAppend(t, s, topicRecords("b", 2, 1)...)
 	at := s.Image().Offset + 1
 	mustAppend(t, s, topicRecords("c", 3, 1)...)
@@ -200,11 +200,11 @@ func TestSnapshotRetentionByTime(t *testing.T) {
 	mustAppend(t, s, topicRecords("a", 1, 1)...)
 	n.snapshot(s)
 	old := s.Image().Offset + 1
-	n.now = n.now.Add(30 * time.Minute)
+	n.pass(30 * time.Minute)
 	mustAppend(t, s, topicRecords("b", 2, 1)...)
 	n.snapshot(s)
 	middle := s.Image().Offset + 1
-	n.now = n.now.Add(45 * time.Minute)
+	n.pass(45 * time.Minute)
 	mustAppend(t, s, topicRecords("c", 3, 1)...)
 	n.snapshot(s)
 	if err := s.Close(); err != nil {
