@@ -1,12 +1,10 @@
 package vfs
 
 import (
-	"errors"
 	"io/fs"
 	"os"
 	"sync"
 	"sync/atomic"
-	"syscall"
 )
 
 // Handles keeps at most max files open. Whoever registers a file gets a [Handle]; the descriptor behind it is opened
@@ -124,12 +122,9 @@ func (x *Handle) reopen() error {
 // openLocked opens the file and enters it into the pool; x.mu is held and the handle is not open.
 func (x *Handle) openLocked(flag int, perm fs.FileMode) error {
 	x.pool.evict(x.pool.max - 1)
-	f, err := x.pool.fs.OpenFile(x.name, flag, perm)
-	if errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) {
-		// The process or the host has run out of descriptors before the pool did: give half of them back.
-		x.pool.evict(x.pool.OpenCount() / 2)
-		f, err = x.pool.fs.OpenFile(x.name, flag, perm)
-	}
+	var f File
+	// The process or the host may run out of descriptors before the pool does.
+	err := x.pool.relieve(func() (err error) { f, err = x.pool.fs.OpenFile(x.name, flag, perm); return err })
 	if err != nil {
 		return err
 	}
