@@ -43,6 +43,8 @@ func newDecoder(d Decoder) decoder {
 		return coordinatorDecoder{stored.NewShareKey, stored.NewShareValue, valueJSON}
 	case DecodeMetadata:
 		return metadataDecoder{}
+	case DecodeRemoteLog:
+		return remoteDecoder{}
 	default:
 		return textDecoder{}
 	}

@@ -335,7 +335,7 @@ func FuzzDump(f *testing.F) {
 		o.FS, o.Files = fs, []string{name}
 		o.PrintDataLog = options&8 != 0
 		o.JSON = options&16 != 0
-		o.Decoder = Decoder(options >> 5 % 5)
+		o.Decoder = Decoder(options >> 5 % 6)
 		o.MaxRecordBytes = 1 << 20
 		var out, errs bytes.Buffer
 		if err := Dump(&out, &errs, o); err != nil && !errors.Is(err, ErrIncomplete) {

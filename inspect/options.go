@@ -20,6 +20,8 @@ const (
 	DecodeTransactions
 	// DecodeMetadata is for __cluster_metadata, log and snapshots (--cluster-metadata-decoder).
 	DecodeMetadata
+	// DecodeRemoteLog is for __remote_log_metadata (--remote-log-metadata-decoder).
+	DecodeRemoteLog
 	// DecodeShareState is for __share_group_state (--share-group-state-decoder).
 	DecodeShareState
 )

@@ -2,7 +2,12 @@ package inspect
 
 import (
 	"encoding/hex"
+	"encoding/json"
+	"os"
+	"strings"
 	"testing"
+
+	"github.com/samsalog/samsa/record"
 )
 
 func TestControlRecords(t *testing.T) {
@@ -46,6 +51,41 @@ func TestJavaText(t *testing.T) {
 	} {
 		if got := javaText([]byte(in)); got != want {
 			t.Errorf("%x: %q, want %q", in, got, want)
+		}
+	}
+}
+
+// testdata/remote-log-metadata.txt holds values that Kafka 4.4's serde wrote, and what its classes print of them.
+func TestRemoteLogMetadata(t *testing.T) {
+	b, err := os.ReadFile("testdata/remote-log-metadata.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	types := map[string]bool{}
+	for line := range strings.Lines(string(b)) {
+		raw, want, _ := strings.Cut(strings.TrimSpace(line), " ")
+		value, err := hex.DecodeString(raw)
+		if err != nil {
+			t.Fatal(err)
+		}
+		key, got := remoteDecoder{}.decode(&record.Record{Value: value})
+		if got.text != want || key.present || !json.Valid(got.json) {
+			t.Errorf("got  %s\nwant %s\n%s", got.text, want, got.json)
+		}
+		types[want[:strings.IndexByte(want, '{')]] = true
+		for cut := range value {
+			if _, got := (remoteDecoder{}).decode(&record.Record{Value: value[:cut], Offset: 4}); !strings.HasPrefix(got.text, "Error at offset 4, skipping. ") {
+				t.Errorf("cut at %d: %s", cut, got.text)
+			}
+		}
+	}
+	if len(types) != len(remoteRecords) {
+		t.Errorf("only %v", types)
+	}
+	for _, value := range []string{"", "02", "0200000000", "010900", "010001", "01020000"} {
+		raw, _ := hex.DecodeString(value)
+		if _, got := (remoteDecoder{}).decode(&record.Record{Value: raw}); !got.failed {
+			t.Errorf("%s: %s", value, got.text)
 		}
 	}
 }

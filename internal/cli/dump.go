@@ -14,11 +14,11 @@ const stringDecoder = "StringDecoder"
 
 // dumpFlags are the flags of samsa dump, spelled as those of kafka-dump-log.
 type dumpFlags struct {
-	options                                     inspect.DumpOptions
-	files                                       string
-	keyDecoder, valueDecoder                    string
-	offsets, transactions, metadata, shareState bool
-	maxBytes, maxMessageSize                    int32
+	options                                             inspect.DumpOptions
+	files                                               string
+	keyDecoder, valueDecoder                            string
+	offsets, transactions, metadata, remote, shareState bool
+	maxBytes, maxMessageSize                            int32
 }
 
 func newDumpCommand() *cobra.Command {
@@ -64,6 +64,7 @@ on standard error; that alone is no failure.`,
 	flags.BoolVar(&f.offsets, "offsets-decoder", false, "decode records of __consumer_offsets")
 	flags.BoolVar(&f.transactions, "transaction-log-decoder", false, "decode records of __transaction_state")
 	flags.BoolVar(&f.metadata, "cluster-metadata-decoder", false, "decode records of the metadata log")
+	flags.BoolVar(&f.remote, "remote-log-metadata-decoder", false, "decode records of __remote_log_metadata")
 	flags.BoolVar(&f.shareState, "share-group-state-decoder", false, "decode records of __share_group_state")
 	flags.BoolVar(&f.options.JSON, "json", false, "print one JSON object per line")
 	return cmd
@@ -98,6 +99,8 @@ func (f *dumpFlags) complete(args []string) (inspect.DumpOptions, error) {
 		o.Decoder = inspect.DecodeTransactions
 	case f.metadata:
 		o.Decoder = inspect.DecodeMetadata
+	case f.remote:
+		o.Decoder = inspect.DecodeRemoteLog
 	case f.shareState:
 		o.Decoder = inspect.DecodeShareState
 	}
