@@ -22,5 +22,5 @@
 //
 // # Format
 //
-// docs/formats/record-batch.md, index-files.md and, for the JSON form, dump-json.md.
+// docs/formats/record-batch.md, index.md, producer-snapshot.md and, for the JSON form, dump-json.md.
 package inspect

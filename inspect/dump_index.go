@@ -12,7 +12,7 @@ import (
 	"github.com/samsalog/samsa/vfs"
 )
 
-// Sizes of index entries in bytes; see docs/formats/index-files.md.
+// Sizes of index entries in bytes; see docs/formats/index.md.
 const (
 	offsetEntrySize = 8
 	timeEntrySize   = 12
