@@ -113,6 +113,14 @@ func (b *Builder) AppendAt(offset Offset, timestampMs int64, key, value []byte, 
 	}
 }
 
+// ExtendTo makes last the batch's last offset although its last record has a smaller one, as compaction does that keeps
+// the range of offsets when records go. It does nothing if last is not above it.
+func (b *Builder) ExtendTo(last Offset) {
+	if last > b.header.LastOffset() {
+		b.header.LastOffsetDelta = int32(last - b.header.BaseOffset)
+	}
+}
+
 // appendRecord appends one encoded record with its length.
 func appendRecord(dst []byte, timestampDelta int64, offsetDelta int32, key, value []byte, headers []RecordHeader) []byte {
 	size := 1 + varintSize(timestampDelta) + varintSize(int64(offsetDelta)) + bytesSize(key) + bytesSize(value) +

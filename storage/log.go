@@ -34,6 +34,7 @@ type Log struct {
 
 	epochs    *epoch.Cache
 	snapshots *producer.Snapshots
+	cuts      cuts // what truncation tells compaction
 
 	// failure is the first failed write or fsync (LOG-4).
 	failure  atomic.Pointer[failure]

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
-	"time"
 
 	"github.com/samsalog/samsa/record"
 	"github.com/samsalog/samsa/storage/segment"
@@ -149,23 +148,7 @@ func expired(c *Config, s *segment.Segment, nowMs int64) (bool, error) {
 // dropLocked takes segments out of the log: readers stop seeing them, then the files are renamed, and unlinked later.
 func (l *Log) dropLocked(drop, keep []*segment.Segment) error {
 	l.setList(slices.Clone(keep))
-	var paths []string
-	for _, s := range drop {
-		renamed, err := s.MarkDeleted()
-		paths = append(paths, renamed...)
-		if err == nil {
-			var snapshot string
-			if snapshot, err = l.snapshots.MarkDeleted(s.Base()); snapshot != "" {
-				paths = append(paths, snapshot)
-			}
-		}
-		if err != nil {
-			return l.fail("deleting a segment", err)
-		}
-	}
-	gone := slices.Clone(drop)
-	l.o.Delay(time.Duration(l.config.Load().FileDeleteDelayMs)*time.Millisecond, func() { l.unlink(gone, paths) })
-	return nil
+	return l.retireLocked(drop, func(record.Offset) bool { return false })
 }
 
 // unlink removes files that were renamed before. After the log was closed they wait for the next start; if the directory

@@ -114,7 +114,15 @@ func (l *Log) finishSwaps(list []found) ([]found, error) {
 	if err != nil {
 		return nil, err
 	}
-	list, err = l.removeIf(list, func(f found) bool { return f.State == "" && f.Base >= from && f.Base < to })
+	replaced := map[record.Offset]bool{} // also where a replacement is empty, so that it has no range
+	for _, f := range list {
+		if f.State == segment.SwapSuffix && f.Suffix == segment.LogSuffix {
+			replaced[f.Base] = true
+		}
+	}
+	list, err = l.removeIf(list, func(f found) bool {
+		return f.State == "" && (replaced[f.Base] || f.Base >= from && f.Base < to)
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -174,7 +182,7 @@ func (l *Log) dropSnapshots(from, to record.Offset) error {
 	for _, e := range entries {
 		digits, ok := strings.CutSuffix(e.Name(), ".snapshot")
 		name, parsed := segment.ParseName(digits + segment.LogSuffix)
-		if ok && parsed && name.Base >= from && name.Base < to {
+		if ok && parsed && name.Base > from && name.Base < to {
 			if err := l.remove(e.Name()); err != nil {
 				return err
 			}

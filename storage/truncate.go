@@ -70,6 +70,7 @@ func (l *Log) truncate(o record.Offset) (record.Offset, error) {
 
 // lowerLocked brings all offsets down to a log that ends at m.
 func (l *Log) lowerLocked(m *mark) {
+	l.cuts.note(m.offset)
 	if l.hw.Load().offset >= m.offset {
 		l.hw.Store(m)
 	}
@@ -110,6 +111,7 @@ func (l *Log) restart(o record.Offset) error {
 // have had the same base.
 func (l *Log) restartLocked(o, logStart record.Offset) error {
 	list := l.list()
+	l.cuts.note(min(o, list[0].Base()))
 	if err := l.snapshots.RemoveIf(func(record.Offset) bool { return true }); err != nil {
 		return l.fail("removing producer snapshots", err)
 	}

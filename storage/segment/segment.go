@@ -27,6 +27,8 @@ type Options struct {
 	Handles *vfs.Handles
 	Dir     string
 	Base    record.Offset
+	// State is a second suffix of all names: CleanedSuffix while compaction writes the segment; see SetState.
+	State string
 	// IndexBytes bounds each index (segment.index.bytes); IndexInterval is how much log an entry stands for when indexes
 	// are made anew.
 	IndexBytes, IndexInterval int
@@ -41,7 +43,7 @@ type Options struct {
 
 // Segment is one `.log` with its indexes.
 type Segment struct {
-	o    Options // Dir may change by Rename; the rest does not
+	o    Options // Dir and State may change by renaming; the rest does not
 	log  *vfs.Handle
 	give func() // log.Release
 
@@ -164,7 +166,7 @@ func (s *Segment) swapIndexes(offsets *index.Offset, times *index.Time) {
 }
 
 func (s *Segment) path(suffix string) string {
-	return filepath.Join(s.o.Dir, FileName(s.o.Base, suffix))
+	return filepath.Join(s.o.Dir, FileName(s.o.Base, suffix)+s.o.State)
 }
 
 // Base is the base offset, the smallest that the segment may hold.
