@@ -38,3 +38,10 @@ func DumpName(m Message) string {
 	}
 	return string(out)
 }
+
+// Values of PartitionChangeRecord that leave a field as it is, and of its leader for "none".
+const (
+	NoLeaderChange   int32 = -2
+	NoLeader         int32 = -1
+	NoRecoveryChange int8  = -1
+)
