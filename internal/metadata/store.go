@@ -202,6 +202,12 @@ func (s *Store) Close() error {
 	}
 	s.snapshots.stop()
 	s.syncing.Lock()
-	defer s.syncing.Unlock()
-	return s.log.Close()
+	end := s.log.LogEndOffset()
+	err := s.log.Close()
+	if err == nil {
+		s.synced.Store(int64(end) - 1) // for those who have written and not synced yet
+	}
+	s.syncing.Unlock()
+	s.publish()
+	return err
 }

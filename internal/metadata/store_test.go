@@ -213,3 +213,51 @@ func TestDecideErrorIsReturnedAsItIs(t *testing.T) {
 		t.Errorf("nothing to write: %d, %v", o, err)
 	}
 }
+
+// Close meets appends: each is either refused, or counts and is there after the restart.
+func TestCloseMeetsAppends(t *testing.T) {
+	n := newNode(t, vfs.NewMem())
+	s := n.open()
+	var wg sync.WaitGroup
+	var mu sync.Mutex
+	acked := map[string]bool{}
+	started := make(chan struct{}, 8)
+	for g := range 8 {
+		wg.Go(func() {
+			for k := 0; ; k++ {
+				name := fmt.Sprintf("t-%d-%d", g, k)
+				_, err := s.Append(topicRecords(name, byte(g*30+k), 1)...)
+				if err != nil {
+					if !errors.Is(err, ErrClosed) {
+						t.Errorf("%s: %v", name, err)
+					}
+					return
+				}
+				mu.Lock()
+				acked[name] = true
+				mu.Unlock()
+				if k == 3 {
+					started <- struct{}{}
+				}
+				if k == 29 {
+					return
+				}
+			}
+		})
+	}
+	<-started
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	wg.Wait()
+	s = n.open()
+	defer s.Close()
+	for name := range acked {
+		if s.Image().Topics.ByName(name) == nil {
+			t.Errorf("%s was acknowledged and is lost", name)
+		}
+	}
+	if s.Image().Topics.Len() != len(acked) {
+		t.Errorf("%d topics, %d were acknowledged", s.Image().Topics.Len(), len(acked))
+	}
+}
