@@ -80,3 +80,69 @@ func TestJSONOfKafkaFiles(t *testing.T) {
 		}
 	}
 }
+
+func TestJSONOfIndexes(t *testing.T) {
+	log := smallLog()
+	at := positions(t, log)
+	txn := make([]byte, 34)
+	txn[9] = 5
+	files := map[string][]byte{
+		logName:                              log,
+		indexName:                            offsetIndex([2]int{103, at[1]}, [2]int{104, at[2]}),
+		timeName:                             timeIndex([2]int{day + 3000, 103}),
+		"/t-0/00000000000000000100.txnindex": txn,
+		"/e-0/00000000000000000000.log":      {},
+		"/e-0/00000000000000000000.index":    {},
+	}
+	as := func(change func(*DumpOptions)) func(*DumpOptions) {
+		return func(o *DumpOptions) { o.JSON = true; change(o) }
+	}
+	out, errs, err := run(t, files, as(func(*DumpOptions) {}), indexName, timeName, "/t-0/00000000000000000100.txnindex", "/e-0/00000000000000000000.index")
+	want := strings.Join([]string{
+		`{"kind":"file","path":"/t-0/00000000000000000100.index","type":"index"}`,
+		fmt.Sprintf(`{"kind":"offsetEntry","offset":103,"position":%d}`, at[1]),
+		fmt.Sprintf(`{"kind":"offsetEntry","offset":104,"position":%d}`, at[2]),
+		`{"kind":"file","path":"/t-0/00000000000000000100.timeindex","type":"timeindex"}`,
+		`{"kind":"timeEntry","timestamp":86403000,"offset":103}`,
+		`{"kind":"file","path":"/t-0/00000000000000000100.txnindex","type":"txnindex"}`,
+		`{"kind":"abortedTxn","version":0,"producerId":5,"firstOffset":0,"lastOffset":0,"lastStableOffset":0}`,
+		`{"kind":"file","path":"/e-0/00000000000000000000.index","type":"index"}`,
+		`{"kind":"empty","path":"/e-0/00000000000000000000.index"}`,
+		`{"kind":"finding","finding":"offsetMismatch","path":"/t-0/00000000000000000100.index","numbers":{"indexOffset":104,"logOffset":105}}`,
+	}, "\n") + "\n"
+	if out != want || errs != "" || err != nil {
+		t.Errorf("got\n%s%s%v\nwant\n%s", out, errs, err, want)
+	}
+	out, _, err = run(t, files, as(func(o *DumpOptions) { o.IndexSanityCheck = true }), indexName)
+	if !strings.HasSuffix(out, `{"kind":"sane","path":"/t-0/00000000000000000100.index"}`+"\n") || err != nil {
+		t.Errorf("%s%v", out, err)
+	}
+}
+
+// Kafka's maps keep one finding per number, and are walked in the order of their hashes.
+func TestFindingsAreOrderedLikeJavaMaps(t *testing.T) {
+	var f findings
+	f.put("/a", 5, 6)
+	f.put("/a", 7, 8)
+	f.put("/a", 5, 9)
+	if list := f.byFile["/a"]; len(list) != 2 || list[0] != (finding{5, 9}) {
+		t.Errorf("%v", list)
+	}
+	if h := javaHash("hello"); h != 99162322^99162322>>16 {
+		t.Errorf("hash %d", h)
+	}
+	// What Kafka's tool listed for n such files; the map grows at the 14th.
+	for n, want := range map[int]string{13: "4 7 1 6 12 10 11 8 5 3 2 9 13", 14: "4 12 11 3 2 7 1 6 10 14 8 5 9 13", 15: "4 12 11 3 2 15 7 1 6 10 14 8 5 9 13"} {
+		var g findings
+		for i := range n {
+			g.add(fmt.Sprintf("/samsa-order/t-%d/00000000000000000514.log", i+1), -1, 514)
+		}
+		var got []string
+		for _, p := range g.paths() {
+			got = append(got, strings.TrimSuffix(strings.TrimPrefix(p, "/samsa-order/t-"), "/00000000000000000514.log"))
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("%d files: %v, want %s", n, got, want)
+		}
+	}
+}

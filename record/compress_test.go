@@ -240,10 +240,14 @@ func TestZstdForms(t *testing.T) {
 	}
 	plain := write(zstd.WithEncoderCRC(false))
 	checked := write(zstd.WithEncoderCRC(true))
+	large := streamed(t, want, zstd.WithWindowSize(32<<20))
+	if zstdWindow(large) != 32<<20 {
+		t.Fatalf("window of %d bytes", zstdWindow(large))
+	}
 	skippable := []byte{0x50, 0x2a, 0x4d, 0x18, 3, 0, 0, 0, 1, 2, 3}
 	for name, src := range map[string][]byte{
 		"content size": plain, "checksum": checked, "single segment": write(zstd.WithSingleSegment(true)),
-		"skippable frame": append(skippable, plain...), "window of 32 MiB": write(zstd.WithWindowSize(32 << 20)),
+		"skippable frame": append(skippable, plain...), "window of 32 MiB": large,
 	} {
 		if got, err := Decompress(Zstd, src, 0); err != nil || !bytes.Equal(got, want) {
 			t.Errorf("%s: %d bytes of %d, %v", name, len(got), len(want), err)
@@ -260,6 +264,27 @@ func TestZstdForms(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
+}
+
+// streamed writes a frame without content size.
+func streamed(t *testing.T, b []byte, options ...zstd.EOption) []byte {
+	t.Helper()
+	out := &bytes.Buffer{}
+	w, err := zstd.NewWriter(out, append(options, zstd.WithEncoderConcurrency(1))...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for len(b) > 0 {
+		n := min(len(b), 100000)
+		if _, err := w.Write(b[:n]); err != nil {
+			t.Fatal(err)
+		}
+		b = b[n:]
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()
 }
 
 func TestZstdWindowIsTheLargestOfAllFrames(t *testing.T) {
