@@ -2,6 +2,7 @@ package storage
 
 import (
 	"errors"
+	"math"
 	"slices"
 
 	"github.com/samsalog/samsa/record"
@@ -241,6 +242,7 @@ func (ld *loading) dropFrom(i int) error {
 	}
 	drop := ld.list[i:]
 	ld.list = slices.Clone(ld.list[:i])
+	ld.list[i-1].SetUpper(math.MaxInt64)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.dropLocked(drop, ld.list)
@@ -256,6 +258,7 @@ func (ld *loading) endWith(r *recovering) error {
 	if err != nil {
 		return err
 	}
+	r.s.SetUpper(ld.end)
 	ld.list = append(slices.Clone(ld.list), s)
 	ld.l.setList(ld.list)
 	r.state.SetMapEnd(ld.end)

@@ -104,7 +104,9 @@ func (l *Log) loadSegments(files []file) error {
 		if err != nil {
 			return err
 		}
-		list[i] = s
+		if list[i] = s; i > 0 {
+			list[i-1].SetUpper(s.Base())
+		}
 	}
 	l.setList(list)
 	ld := loading{l: l, list: list, recoveryPoint: l.o.RecoveryPoint, logStart: max(l.o.LogStartOffset, list[0].Base())}

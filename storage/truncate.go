@@ -2,6 +2,7 @@ package storage
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/samsalog/samsa/record"
 	"github.com/samsalog/samsa/storage/producer"
@@ -62,6 +63,7 @@ func (l *Log) truncate(o record.Offset) (record.Offset, error) {
 	if err := l.dropLocked(list[keep:], list[:keep]); err != nil {
 		return 0, err
 	}
+	s.SetUpper(math.MaxInt64)
 	if _, err := s.TruncateTo(end, l.nowMs()); err != nil {
 		return 0, l.fail("truncating", err)
 	}

@@ -87,9 +87,13 @@ func (s *Segment) findFrom(pos int64, off, target record.Offset, end int64) (Loc
 		if err := s.checkEntry(sc, pos, off); err != nil {
 			return Location{}, false, err
 		}
-		if h.LastOffset() >= target {
-			return Location{Header: *h, Position: sc.Position()}, true, nil
+		if h.LastOffset() < target {
+			continue
 		}
+		if h.BaseOffset > target && sc.Skipped() != nil {
+			return Location{}, false, sc.Skipped() // it was in there, or it is in a gap: who can tell
+		}
+		return Location{Header: *h, Position: sc.Position()}, true, nil
 	}
 	if err := sc.Err(); err != nil && pos > 0 && sc.End() == pos && errors.Is(err, record.ErrCorruptBatch) {
 		return Location{}, false, fmt.Errorf("%w: %w", errIndex, err)
@@ -169,6 +173,9 @@ func (s *Segment) NextOffset() (next record.Offset, end int64, err error) {
 		}
 		next = h.LastOffset() + 1
 	}
+	if sc.Skipped() != nil {
+		return 0, 0, sc.Skipped()
+	}
 	if sc.Err() == nil && pos > 0 && sc.End() == int64(pos) {
 		return 0, 0, fmt.Errorf("%w: no batch at position %d of offset %d", errIndex, pos, off)
 	}
@@ -220,6 +227,7 @@ func (s *Segment) Trusted(rp record.Offset) (pos int64, next record.Offset, ok b
 // EndOf returns the offset after the last batch in a `.log` of size bytes that goes by another name.
 func EndOf(log *vfs.Handle, base record.Offset, size int64) (record.Offset, error) {
 	s := &Segment{o: Options{Base: base}}
+	s.upper.Store(math.MaxInt64)
 	s.setLog(log)
 	sc, err := s.Scan(0, size)
 	if err != nil {

@@ -33,6 +33,8 @@ type Scanner struct {
 	at     int64 // position of the current batch
 	header record.Header
 	err    error
+	// skipped is where the last batch was that was passed over, -1 none.
+	skipped int64
 	// have bytes of mem are the file's from memAt on.
 	memAt int64
 	have  int
@@ -51,7 +53,7 @@ func (s *Segment) Scan(from, end int64) (*Scanner, error) {
 	}
 	sc := scanners.Get().(*Scanner)
 	sc.s, sc.file, sc.next, sc.at, sc.end = s, file, from, from, end
-	sc.header, sc.err, sc.have, sc.read = record.Header{}, nil, 0, 0
+	sc.header, sc.err, sc.skipped, sc.have, sc.read = record.Header{}, nil, -1, 0, 0
 	return sc, nil
 }
 
@@ -63,29 +65,45 @@ func (sc *Scanner) Close() {
 }
 
 // Next goes to the next whole batch. It is false at the end, before a batch that reaches beyond it, and at bytes that
-// are no batch (then Err is a *record.CorruptError) or cannot be read.
+// are no batch (then Err is a *record.CorruptError) or cannot be read. Batches with offsets that cannot be in this segment
+// are passed over: no CRC covers them, and one flipped bit must not hide what lies behind.
 func (sc *Scanner) Next() bool {
-	if sc.err != nil || sc.end-sc.next <= smallestTail {
-		return false
+	for sc.err == nil && sc.end-sc.next > smallestTail {
+		b, err := sc.window()
+		if err != nil {
+			sc.err = err
+			return false
+		}
+		h, err := record.ParseHeader(b)
+		switch {
+		case err == record.ErrShort:
+			return false
+		case err != nil:
+			sc.err = sc.corrupt(sc.next, err.Error())
+			return false
+		case sc.next+int64(h.SizeInBytes) > sc.end:
+			return false
+		}
+		sc.header, sc.at = h, sc.next
+		sc.next += int64(h.SizeInBytes)
+		if sc.s.holds(&h) {
+			return true
+		}
+		sc.skipped = sc.at
 	}
-	b, err := sc.window()
-	if err != nil {
-		sc.err = err
-		return false
+	return false
+}
+
+func (sc *Scanner) corrupt(pos int64, reason string) error {
+	return &record.CorruptError{File: sc.s.Path(), Position: pos, Offset: record.NoOffset, Reason: reason}
+}
+
+// Skipped is the error for the last batch that Next has passed over, nil if there was none.
+func (sc *Scanner) Skipped() error {
+	if sc.skipped < 0 {
+		return nil
 	}
-	h, err := record.ParseHeader(b)
-	switch {
-	case err == record.ErrShort:
-		return false
-	case err != nil:
-		sc.err = &record.CorruptError{File: sc.s.Path(), Position: sc.next, Offset: record.NoOffset, Reason: err.Error()}
-		return false
-	case sc.next+int64(h.SizeInBytes) > sc.end:
-		return false
-	}
-	sc.header, sc.at = h, sc.next
-	sc.next += int64(h.SizeInBytes)
-	return true
+	return sc.corrupt(sc.skipped, "a batch with offsets that cannot be in this segment")
 }
 
 // window returns the bytes at next, as many as a header needs if the range has them.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"sync"
@@ -51,6 +52,8 @@ type Segment struct {
 	size atomic.Int64
 	// dirty: the log was changed since the last Sync.
 	dirty atomic.Bool
+	// upper is above all offsets of the segment: the next one's base, or nothing yet.
+	upper atomic.Int64
 	// The indexes are replaced when one is rebuilt or made writable again.
 	offsets atomic.Pointer[index.Offset]
 	times   atomic.Pointer[index.Time]
@@ -136,6 +139,7 @@ func Open(o Options, size int64) (*Segment, error) {
 func newSegment(o Options, active bool) *Segment {
 	s := &Segment{o: o, createdMs: o.NowMs, firstTimestamp: record.NoTimestamp}
 	s.active.Store(active)
+	s.upper.Store(math.MaxInt64)
 	s.txns, _ = index.OpenTxn(o.Handles, s.path(TxnIndexSuffix), o.Base) // cannot fail: nothing is opened
 	return s
 }
@@ -180,6 +184,19 @@ func (s *Segment) Path() string { return s.log.Name() }
 
 // Fits reports whether an offset is within reach of the base (LOG-7).
 func (s *Segment) Fits(o record.Offset) bool { return o >= s.o.Base && o-s.o.Base <= maxRelative }
+
+// SetUpper tells that a segment with base o follows; math.MaxInt64: none does any more.
+func (s *Segment) SetUpper(o record.Offset) { s.upper.Store(int64(o)) }
+
+// holds reports whether a batch can be in this segment. Old logs may have one that is further from the base than an
+// index entry can say (KAFKA-6264), if another segment follows.
+func (s *Segment) holds(h *record.Header) bool {
+	last, upper := h.LastOffset(), s.upper.Load()
+	if upper == math.MaxInt64 {
+		upper = int64(s.o.Base) + maxRelative + 1
+	}
+	return h.BaseOffset >= s.o.Base && last >= h.BaseOffset && int64(last) < upper
+}
 
 // ModTime is when the `.log` was changed last.
 func (s *Segment) ModTime() (time.Time, error) {
