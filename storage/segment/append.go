@@ -1,6 +1,7 @@
 package segment
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/samsalog/samsa/record"
@@ -104,10 +105,11 @@ func (s *Segment) readFirst() error {
 	if sc.Next() {
 		s.firstTimestamp = sc.Header().MaxTimestamp
 	}
-	if sc.Err() == nil {
-		s.firstKnown = true
+	if err := sc.Err(); err != nil && !errors.Is(err, record.ErrCorruptBatch) {
+		return err
 	}
-	return sc.Err()
+	s.firstKnown = true // if it is damaged, the clock has to do
+	return nil
 }
 
 // Seal ends the segment: the final time entry, indexes trimmed, the log cut to its size. It does not sync.
