@@ -36,8 +36,11 @@ func (l *Log) Append(batch []byte, o AppendOptions) (AppendInfo, error) {
 		return l.nothing(), err
 	}
 	info, err := l.locked(&a)
-	if err == nil && !info.Duplicate && int64(info.LastOffset)+1-l.recoveryPoint.Load() >= a.config.FlushMessages {
-		err = l.flush(info.LastOffset+1, true)
+	// A duplicate too: the first attempt may have been refused because its fsync had to wait.
+	if err == nil && int64(info.LastOffset)+1-l.recoveryPoint.Load() >= a.config.FlushMessages {
+		if err = l.flush(info.LastOffset+1, true); errors.Is(err, errUnsaved) {
+			err = nil // the records are durable; what recovery must read until there is room is not the producer's affair
+		}
 	}
 	return info, err
 }
@@ -260,7 +263,7 @@ func (l *Log) writeLocked(a *appending) error {
 		a.bytes = a.checked.Assign(a.first, a.LeaderEpoch)
 	}
 	if err := s.Append(a.bytes, a.config.IndexIntervalBytes); err != nil {
-		return l.fail("appending", err)
+		return l.failUnlessShort("appending", err)
 	}
 	next := a.last + 1
 	txns := l.mu.producers.Commit(next, a.nowMs)

@@ -30,7 +30,7 @@ func (l *Log) begin() error {
 	}
 	l.mu.closed = true
 	if err := l.active().Seal(); err != nil {
-		return l.fail("sealing a segment", err)
+		return l.failUnlessShort("sealing a segment", err)
 	}
 	return nil
 }
@@ -49,7 +49,7 @@ func (l *Log) save() error {
 	entries := l.mu.producers.Entries()
 	l.mu.Unlock()
 	if err := l.writeSnapshot(end, entries); err != nil {
-		return l.fail("writing a producer snapshot", err)
+		return l.failUnlessShort("writing a producer snapshot", err)
 	}
 	if err := l.o.FS.SyncDir(l.Dir()); err != nil {
 		return l.fail("fsync of the directory", err)

@@ -25,6 +25,8 @@
 //   - LOG-6: recovery cuts torn bytes at or above the recovery point only. Damage below it is reported and kept.
 //   - LOG-7: offsets inside a segment lie within 2^31-1 of its base; the log rolls before one would not.
 //   - LOG-8: the high watermark never moves back, except to the log end by truncation.
+//   - LOG-9: where there is no room or no descriptor (ErrShortage) the log is as it was before the call, or holds the
+//     records and keeps its recovery point: it is not latched. Only an fsync that fails is final for any reason.
 //
 // # Concurrency
 //

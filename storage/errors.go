@@ -17,6 +17,9 @@ var (
 	// ErrStorage: reading, writing or fsyncing failed; the cause is wrapped. After a failed write or fsync every
 	// further change fails with it (LOG-4).
 	ErrStorage = errors.New("storage error")
+	// ErrShortage: the disk has no room, or the process no descriptor. Nothing that was there before is in doubt, the log
+	// is not latched, and the same call can succeed later. It is a storage error too.
+	ErrShortage error = shortageError{}
 	// ErrClosed: the Log was closed, abandoned or deleted.
 	ErrClosed = errors.New("log is closed")
 	// ErrInconsistentTopicID: the directory belongs to another incarnation of the topic.
@@ -24,6 +27,12 @@ var (
 	// ErrOutOfOrderAppend: batches with given offsets that do not follow each other, or begin below the log end.
 	ErrOutOfOrderAppend = errors.New("offsets out of order")
 )
+
+// shortageError is the type of ErrShortage.
+type shortageError struct{}
+
+func (shortageError) Error() string        { return "nothing left to write with" }
+func (shortageError) Is(target error) bool { return target == ErrStorage }
 
 // storageError wraps a cause that the file system reported.
 func storageError(cause error) error {

@@ -1,7 +1,11 @@
 package storage
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
+
+	"github.com/samsalog/samsa/vfs"
 )
 
 // failure is why a log takes no more writes.
@@ -20,6 +24,40 @@ func (l *Log) fail(doing string, cause error) error {
 	err := storageError(fmt.Errorf("%s of %v in %s: %w", doing, l.o.TopicPartition, l.Dir(), cause))
 	l.failure.CompareAndSwap(nil, &failure{err})
 	return err
+}
+
+// failUnlessShort is fail for what can be tried again: where only room or a descriptor was missing and what had been
+// begun was undone, the log goes on (LOG-9).
+func (l *Log) failUnlessShort(doing string, cause error) error {
+	if vfs.IsShortage(cause) && !failedSync(cause) {
+		return l.short(doing, cause)
+	}
+	return l.fail(doing, cause)
+}
+
+// short is what the caller is told when there was nothing left to write with.
+func (l *Log) short(doing string, cause error) error {
+	return fmt.Errorf("%w: %s of %v in %s: %w", ErrShortage, doing, l.o.TopicPartition, l.Dir(), cause)
+}
+
+// failedSync reports whether err comes from an fsync: then pages that were written before may be lost, whatever the
+// reason is, and only reading them back after a restart can tell.
+func failedSync(err error) bool {
+	if p, ok := err.(*fs.PathError); ok && p.Op == "sync" {
+		return true
+	}
+	switch x := err.(type) {
+	case interface{ Unwrap() []error }:
+		for _, e := range x.Unwrap() {
+			if failedSync(e) {
+				return true
+			}
+		}
+		return false
+	default:
+		inner := errors.Unwrap(err)
+		return inner != nil && failedSync(inner)
+	}
 }
 
 // Fail gives the log up because its directory has failed: the files are closed without another write, and whatever is

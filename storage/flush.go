@@ -2,12 +2,14 @@ package storage
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"slices"
 	"time"
 
 	"github.com/samsalog/samsa/record"
 	"github.com/samsalog/samsa/storage/segment"
+	"github.com/samsalog/samsa/vfs"
 )
 
 // Flush makes everything below upTo durable. Whoever waits for a flush that is under way finds its own data covered
@@ -40,8 +42,9 @@ func (l *Log) flushHeld(upTo record.Offset, more bool) error {
 	if upTo <= from {
 		return nil // covered by the flush that was waited for
 	}
-	if err := l.saveSnapshotsHeld(); err != nil {
-		return err
+	unsaved := l.saveStateHeld()
+	if unsaved != nil && !errors.Is(unsaved, errUnsaved) {
+		return unsaved
 	}
 	to := min(upTo, end)
 	if more {
@@ -57,14 +60,22 @@ func (l *Log) flushHeld(upTo record.Offset, more bool) error {
 			if l.gone(s, err) {
 				continue
 			}
-			return l.fail("fsync", err)
+			err = l.failUnlessShort("fsync", err)
+			if !errors.Is(err, ErrShortage) || !vfs.IsFull(err) {
+				return err
+			}
+			// The log itself is synced first and writes nothing, so only index entries found no room.
+			unsaved = fmt.Errorf("%w: %w", errUnsaved, err)
 		}
 		newFile = newFile || s.Base() >= from
 	}
 	if newFile {
 		if err := l.o.FS.SyncDir(l.Dir()); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return l.fail("fsync of the directory", err)
+			return l.failUnlessShort("fsync of the directory", err)
 		}
+	}
+	if unsaved != nil { // all is durable, but the recovery point must not say so before the state is saved
+		return unsaved
 	}
 	for {
 		rp := l.recoveryPoint.Load()
@@ -74,6 +85,26 @@ func (l *Log) flushHeld(upTo record.Offset, more bool) error {
 	}
 	l.lastFlushMs.Store(l.nowMs())
 	return nil
+}
+
+// errUnsaved: there was no room for the producers' state or the leader epochs. Both can be found again in the log above
+// the recovery point, which therefore must not rise.
+var errUnsaved = fmt.Errorf("%w for what recovery begins with", ErrShortage)
+
+// saveStateHeld saves what must be on disk before the recovery point may rise; flushing is held, mu is not.
+func (l *Log) saveStateHeld() error {
+	if err := l.saveSnapshotsHeld(); err != nil {
+		return err
+	}
+	err := l.epochs.Save()
+	switch {
+	case err == nil:
+		return nil
+	case vfs.IsShortage(err):
+		return fmt.Errorf("%w: %w", errUnsaved, l.short("recording the leader epochs", err))
+	default:
+		return l.fail("recording the leader epochs", err)
+	}
 }
 
 // gone reports whether err only says that the segment was deleted meanwhile.

@@ -8,6 +8,7 @@ import (
 	"github.com/samsalog/samsa/record"
 	"github.com/samsalog/samsa/storage/producer"
 	"github.com/samsalog/samsa/storage/segment"
+	"github.com/samsalog/samsa/vfs"
 )
 
 // loading is a log that is being loaded.
@@ -142,7 +143,15 @@ func (ld *loading) snapshotAt(o record.Offset, state *producer.State) error {
 	if o == 0 || ld.l.snapshots.Has(o) {
 		return nil
 	}
-	return ld.l.writeSnapshot(o, state.Entries())
+	entries := state.Entries()
+	err := ld.l.writeSnapshot(o, entries)
+	if vfs.IsShortage(err) { // the log can be read without; the recovery point does not rise before it is there
+		ld.l.mu.Lock()
+		ld.l.mu.unsaved = append(ld.l.mu.unsaved, unsaved{o, entries})
+		ld.l.mu.Unlock()
+		return nil
+	}
+	return err
 }
 
 func (ld *loading) bases() []record.Offset {

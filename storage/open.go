@@ -11,6 +11,7 @@ import (
 	"github.com/samsalog/samsa/storage/epoch"
 	"github.com/samsalog/samsa/storage/producer"
 	"github.com/samsalog/samsa/storage/segment"
+	"github.com/samsalog/samsa/vfs"
 )
 
 // Open loads the log in Options.Dir, recovering it if it was not closed in order, and creates an empty one if the
@@ -29,6 +30,9 @@ func Open(o Options) (*Log, error) {
 		}
 		if errors.Is(err, ErrInconsistentTopicID) {
 			return nil, err
+		}
+		if vfs.IsShortage(err) && !failedSync(err) {
+			return nil, l.short("loading", err)
 		}
 		return nil, storageError(fmt.Errorf("loading %v: %w", o.TopicPartition, err))
 	}

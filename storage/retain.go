@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"slices"
 
 	"github.com/samsalog/samsa/record"
@@ -56,10 +57,13 @@ func (l *Log) DeleteOldSegments() (int, error) {
 		}
 	}
 	// What is deleted cannot be read again for the producers' state, so that has to be on disk first.
-	if err := l.saveSnapshots(); err != nil {
+	limit := record.Offset(math.MaxInt64)
+	if err := l.saveSnapshots(); errors.Is(err, ErrShortage) {
+		limit = l.savedState() // deleting is what makes room, so what can go goes
+	} else if err != nil {
 		return 0, err
 	}
-	deleted, start, err := l.deleteOld()
+	deleted, start, err := l.deleteOld(limit)
 	if err == nil && deleted > 0 {
 		err = l.trimEpochs(start)
 	}
@@ -80,20 +84,37 @@ func (l *Log) warmTimestamps(before int64) error {
 	return nil
 }
 
-func (l *Log) deleteOld() (int, record.Offset, error) {
+// savedState is the newest offset at which the producers' state is on disk.
+func (l *Log) savedState() record.Offset {
+	if offsets := l.snapshots.Offsets(); len(offsets) > 0 {
+		return offsets[len(offsets)-1]
+	}
+	return 0
+}
+
+// deleteOld deletes the expired segments that end at or below limit.
+func (l *Log) deleteOld(limit record.Offset) (int, record.Offset, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if err := l.usableLocked(); err != nil {
 		return 0, 0, err
 	}
 	n, err := l.expiredLocked()
-	if n == 0 || err != nil {
+	if err != nil {
 		return 0, 0, storageError(err)
 	}
+	if limit <= l.LogEndOffset() {
+		n = min(n, max(0, floor(l.list(), limit)))
+	}
 	if n == len(l.list()) { // one always remains
-		if err := l.rollLocked(l.LogEndOffset()); err != nil {
+		if err := l.rollLocked(l.LogEndOffset()); errors.Is(err, ErrShortage) {
+			n-- // the last one has to serve until the others have made room
+		} else if err != nil {
 			return 0, 0, err
 		}
+	}
+	if n == 0 {
+		return 0, 0, nil
 	}
 	list := l.list()
 	start := max(list[n].Base(), l.LogStartOffset())

@@ -9,6 +9,7 @@ import (
 	"github.com/samsalog/samsa/record"
 	"github.com/samsalog/samsa/storage/producer"
 	"github.com/samsalog/samsa/storage/segment"
+	"github.com/samsalog/samsa/vfs"
 )
 
 // Roll starts a new segment at the log end, unless the active one is empty.
@@ -62,14 +63,19 @@ func (l *Log) rollLocked(base record.Offset) error {
 	if base == old.Base() {
 		return nil // empty: it serves as well as a new one (KAFKA-6388)
 	}
-	if err := old.Seal(); err != nil {
-		return l.fail("sealing a segment", err)
-	}
+	// What needs room comes first, so that the old segment goes on if there is none.
 	s, err := segment.Create(l.segmentOptions(base))
 	if err != nil {
-		return l.fail("creating a segment", err)
+		return l.failUnlessShort("creating a segment", err)
+	}
+	if err := old.Seal(); err != nil {
+		if drop := s.Discard(); drop != nil {
+			return l.fail("removing an unused segment", drop)
+		}
+		return l.failUnlessShort("sealing a segment", err)
 	}
 	l.drawJitterLocked()
+	old.SetUpper(base)
 	l.setList(append(slices.Clone(l.list()), s))
 	end := l.end.Load()
 	l.end.Store(endOf(s, end.offset)) // the end has moved into the new file
@@ -123,13 +129,19 @@ func (l *Log) saveSnapshotsHeld() error {
 	list := l.mu.unsaved
 	l.mu.unsaved = nil
 	l.mu.Unlock()
-	for _, u := range list {
+	for i, u := range list {
 		if !l.hasSegment(u.at) {
 			continue
 		}
 		err := l.writeSnapshot(u.at, u.entries)
 		if errors.Is(err, fs.ErrNotExist) { // the directory is being deleted
 			return err
+		}
+		if vfs.IsShortage(err) { // an unfinished new file is in nobody's way, not even if its fsync failed
+			l.mu.Lock()
+			l.mu.unsaved = append(slices.Clone(list[i:]), l.mu.unsaved...)
+			l.mu.Unlock()
+			return fmt.Errorf("%w: %w", errUnsaved, l.short("writing a producer snapshot", err))
 		}
 		if err != nil {
 			return l.fail("writing a producer snapshot", err)

@@ -29,8 +29,10 @@ type Cache struct {
 	fs      vfs.FS
 	entries atomic.Pointer[[]Entry] // immutable once stored; in order (EPO-1)
 
-	mu   sync.Mutex // changes, and path
+	mu   sync.Mutex // changes, path and unsaved
 	path string
+	// unsaved: there was no room to write the present entries (EPO-3).
+	unsaved bool
 }
 
 // Open reads the checkpoint at path. A missing one is created with 0 bytes, as in every new partition.
@@ -38,7 +40,9 @@ func Open(fsys vfs.FS, path string) (*Cache, error) {
 	c := &Cache{fs: fsys, path: path}
 	entries, err := Read(fsys, path)
 	if errors.Is(err, fs.ErrNotExist) {
-		err = create(fsys, path)
+		if err = create(fsys, path); vfs.IsShortage(err) {
+			err = nil // its absence means the same
+		}
 	}
 	if err != nil {
 		return nil, err
@@ -160,7 +164,7 @@ func (c *Cache) Assign(epoch record.LeaderEpoch, start record.Offset) error {
 	if !changed {
 		return nil
 	}
-	return c.replaceLocked(list)
+	return c.adoptLocked(list)
 }
 
 // TruncateFromEnd removes the epochs that begin at off or later.
@@ -186,7 +190,7 @@ func (c *Cache) TruncateFromStart(off record.Offset) error {
 	}
 	kept := slices.Clone(list[above-1:])
 	kept[0].StartOffset = off
-	return c.replaceLocked(kept)
+	return c.adoptLocked(kept)
 }
 
 // Clear removes all epochs.
@@ -199,6 +203,28 @@ func (c *Cache) Clear() error {
 	return c.replaceLocked(nil)
 }
 
+// adoptLocked is replaceLocked for changes that can be found again in the log above the recovery point, or repeated:
+// where there is no room for the file they count all the same, and Save has to succeed before the recovery point rises.
+func (c *Cache) adoptLocked(list []Entry) error {
+	err := c.replaceLocked(list)
+	if vfs.IsShortage(err) {
+		c.entries.Store(&list)
+		c.unsaved = true
+		return nil
+	}
+	return err
+}
+
+// Save writes what there was no room for before; it does nothing if there is nothing.
+func (c *Cache) Save() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.unsaved {
+		return nil
+	}
+	return c.replaceLocked(c.Entries())
+}
+
 // replaceLocked writes list and, when that has succeeded, makes it current (EPO-2).
 func (c *Cache) replaceLocked(list []Entry) error {
 	lines := make([]string, len(list))
@@ -209,6 +235,7 @@ func (c *Cache) replaceLocked(list []Entry) error {
 		return err
 	}
 	c.entries.Store(&list)
+	c.unsaved = false
 	return nil
 }
 

@@ -13,7 +13,9 @@
 //
 //   - EPO-1: epochs and start offsets both rise strictly from entry to entry and are ≥ 0.
 //   - EPO-2: the file holds what memory holds when a method that changes the cache returns nil. When writing fails
-//     memory is as it was before.
+//     memory is as it was before, except for EPO-3.
+//   - EPO-3: where there is no room for the file, a new epoch and a later begin count all the same, for both can be found
+//     again; Save must succeed before the owner forgets where to look.
 //
 // # Concurrency
 //

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -41,7 +42,10 @@ type Txn struct {
 	base record.Offset
 
 	handle atomic.Pointer[vfs.Handle] // nil while there is no file
-	count  atomic.Int64               // entries in the file; -1 until first use
+	count  atomic.Int64               // entries; -1 until first use
+	// unsaved are the last entries when there was no room for them in the file; the next Append or Sync tries again. It
+	// is replaced as a whole, before count when it grows and after the file when it shrinks.
+	unsaved atomic.Pointer[unsavedTxns]
 
 	mu    sync.Mutex
 	path  string
@@ -49,6 +53,12 @@ type Txn struct {
 	dirty bool          // the file was changed since the last Sync
 
 	closed bool
+}
+
+// unsavedTxns are the entries from index first on.
+type unsavedTxns struct {
+	first int
+	list  []AbortedTxn
 }
 
 // OpenTxn registers the index at path, which need not exist. Nothing is read.
@@ -103,8 +113,30 @@ func (x *Txn) Append(a AbortedTxn) error {
 	if a.LastOffset <= x.last {
 		return fmt.Errorf("%s: %w: abort at offset %d after %d", x.path, ErrOutOfOrder, a.LastOffset, x.last)
 	}
+	next := unsavedTxns{first: n}
+	if u := x.unsaved.Load(); u != nil {
+		next.first, next.list = u.first, slices.Clone(u.list)
+	}
+	next.list = append(next.list, a)
+	err = x.writeLocked(&next)
+	switch {
+	case err == nil:
+		x.unsaved.Store(nil)
+	case vfs.IsShortage(err): // the marker is in the log: its entry must not get lost
+		x.unsaved.Store(&next)
+	default:
+		return err
+	}
+	x.last = a.LastOffset
+	x.count.Store(int64(n + 1))
+	return nil
+}
+
+// writeLocked puts entries into the file, which it creates if need be.
+func (x *Txn) writeLocked(u *unsavedTxns) error {
 	h := x.handle.Load()
 	if h == nil {
+		var err error
 		if h, err = x.pool.Open(x.path, os.O_RDWR|os.O_CREATE, 0o644); err != nil {
 			return err
 		}
@@ -115,12 +147,27 @@ func (x *Txn) Append(a AbortedTxn) error {
 		return err
 	}
 	defer h.Release()
+	var raw []byte
+	for _, a := range u.list {
+		raw = a.append(raw)
+	}
 	x.dirty = true
-	if _, err := f.WriteAt(a.append(nil), int64(n)*txnEntry); err != nil {
+	if _, err := f.WriteAt(raw, int64(u.first)*txnEntry); err != nil {
 		return fmt.Errorf("transaction index %s: %w", x.path, err)
 	}
-	x.last = a.LastOffset
-	x.count.Store(int64(n + 1))
+	return nil
+}
+
+// saveLocked writes the entries for which there was no room before.
+func (x *Txn) saveLocked() error {
+	u := x.unsaved.Load()
+	if u == nil || x.closed {
+		return nil
+	}
+	if err := x.writeLocked(u); err != nil {
+		return err
+	}
+	x.unsaved.Store(nil)
 	return nil
 }
 
@@ -147,16 +194,33 @@ func decodeTxn(file string, i int, raw []byte) (AbortedTxn, error) {
 
 // scan calls visit for the entries from index from on until it returns false.
 func (x *Txn) scan(from, n int, visit func(i int, a AbortedTxn) bool) error {
-	if from >= n {
+	if u := x.unsaved.Load(); u != nil && n > u.first {
+		if more, err := x.scanUntil(from, min(n, u.first), visit); err != nil || !more {
+			return err
+		}
+		for i := max(from, u.first); i < min(n, u.first+len(u.list)); i++ {
+			if !visit(i, u.list[i-u.first]) {
+				return nil
+			}
+		}
 		return nil
+	}
+	_, err := x.scanUntil(from, n, visit)
+	return err
+}
+
+// scanUntil is scan for entries that are in the file; more is false once visit returned false.
+func (x *Txn) scanUntil(from, n int, visit func(i int, a AbortedTxn) bool) (more bool, err error) {
+	if from >= n {
+		return true, nil
 	}
 	h := x.handle.Load()
 	if h == nil {
-		return nil
+		return true, nil
 	}
 	f, err := h.Acquire()
 	if err != nil {
-		return err
+		return false, err
 	}
 	defer h.Release()
 	buf := blocks.Get().(*block)
@@ -164,19 +228,19 @@ func (x *Txn) scan(from, n int, visit func(i int, a AbortedTxn) bool) error {
 	for i := from; i < n; {
 		chunk := buf.bytes[:min(txnChunk, n-i)*txnEntry]
 		if got, err := f.ReadAt(chunk, int64(i)*txnEntry); got < len(chunk) {
-			return fmt.Errorf("transaction index %s: entry %d: %w", h.Name(), i, err)
+			return false, fmt.Errorf("transaction index %s: entry %d: %w", h.Name(), i, err)
 		}
 		for ; len(chunk) > 0; chunk, i = chunk[txnEntry:], i+1 {
 			a, err := decodeTxn(h.Name(), i, chunk)
 			if err != nil {
-				return err
+				return false, err
 			}
 			if !visit(i, a) {
-				return nil
+				return false, nil
 			}
 		}
 	}
-	return nil
+	return true, nil
 }
 
 // Collect returns the transactions that overlap the offsets from … to-1, in marker order. complete means that no
@@ -290,6 +354,10 @@ func (x *Txn) Reset() error {
 
 // cutLocked keeps the first n entries; last is the last offset of the last one.
 func (x *Txn) cutLocked(n int, last record.Offset) error {
+	if err := x.saveLocked(); n > 0 && err != nil {
+		return err
+	}
+	x.unsaved.Store(nil)
 	x.count.Store(int64(n))
 	x.last = last
 	h := x.handle.Load()
@@ -311,6 +379,10 @@ func (x *Txn) cutLocked(n int, last record.Offset) error {
 // Sync makes all entries durable; it does nothing when none was changed since the last Sync.
 func (x *Txn) Sync() error {
 	x.mu.Lock()
+	if err := x.saveLocked(); err != nil {
+		x.mu.Unlock()
+		return err
+	}
 	h, dirty := x.handle.Load(), x.dirty && !x.closed
 	x.dirty = false
 	x.mu.Unlock()

@@ -6,11 +6,13 @@ import (
 
 	"github.com/samsalog/samsa/record"
 	"github.com/samsalog/samsa/storage/index"
+	"github.com/samsalog/samsa/vfs"
 )
 
 // Append writes b, whole batches with final offsets, in one write, then adds the index entries that are due: for each
-// batch that begins more than interval bytes after the last indexed one (SEG-2). After an error the segment must not
-// be appended to again: what was written lies behind Size.
+// batch that begins more than interval bytes after the last indexed one (SEG-2). When there was no room
+// (vfs.IsShortage) nothing has changed and the segment can be appended to again; after any other error it must not be:
+// what was written lies behind Size.
 func (s *Segment) Append(b []byte, interval int) error {
 	pos := s.size.Load()
 	if pos+int64(len(b)) > MaxSize {
@@ -42,7 +44,15 @@ func (s *Segment) write(b []byte, pos int64) error {
 	}
 	defer s.log.Release()
 	s.dirty.Store(true)
-	_, err = file.WriteAt(b, pos)
+	if _, err = file.WriteAt(b, pos); !vfs.IsFull(err) {
+		return err
+	}
+	// As much as there was room for was written. It must not stand behind what is appended next.
+	if size, failed := file.Size(); failed != nil || size > pos {
+		if failed = errors.Join(failed, file.Truncate(pos)); failed != nil {
+			return fmt.Errorf("cutting an unfinished write (%v): %w", err, failed)
+		}
+	}
 	return err
 }
 
@@ -55,11 +65,15 @@ func (s *Segment) note(h *record.Header, pos int64, interval int) error {
 	if s.sinceIndex <= int64(interval) || s.Full() { // full: the next append rolls; until then the index stays sparse
 		return nil
 	}
-	if err := s.offsets.Load().Append(h.LastOffset(), index.Position(pos)); err != nil {
-		return err
+	err := s.offsets.Load().Append(h.LastOffset(), index.Position(pos))
+	if err == nil {
+		s.sinceIndex = 0
+		err = s.times.Load().Append(ts, off, false)
 	}
-	s.sinceIndex = 0
-	return s.times.Load().Append(ts, off, false)
+	if vfs.IsShortage(err) {
+		return nil // a sparser index leads to the same records
+	}
+	return err
 }
 
 // raise makes ts the largest timestamp if it is larger, and returns the largest (SEG-3).

@@ -92,7 +92,10 @@ func Create(o Options) (*Segment, error) {
 	}
 	s.setLog(log)
 	if err := s.fill(); err != nil {
-		return nil, errors.Join(err, s.Close())
+		if drop := s.Discard(); drop != nil {
+			return nil, fmt.Errorf("removing an unfinished segment (%v): %w", err, drop)
+		}
+		return nil, err
 	}
 	s.largest.known, s.largest.ts, s.largest.off = true, record.NoTimestamp, o.Base
 	return s, nil
