@@ -32,7 +32,7 @@ type counter struct {
 	refuse   string
 }
 
-func newCounter(_ int32, t *Timers) *counter {
+func newCounter(_ int32, _ record.LeaderEpoch, t *Timers) *counter {
 	return &counter{timers: t, sums: map[string]int{}, open: map[record.ProducerID]map[string]int{}, unloaded: make(chan struct{})}
 }
 
@@ -454,7 +454,10 @@ func TestElections(t *testing.T) {
 		t.Fatalf("without a shard: %v", err)
 	}
 	machines := 0
-	r.o.New = func(_ int32, timers *Timers) *counter { machines++; return newCounter(0, timers) }
+	r.o.New = func(_ int32, epoch record.LeaderEpoch, timers *Timers) *counter {
+		machines++
+		return newCounter(0, epoch, timers)
+	}
 	r.Elected(0, p)
 	<-r.Settled(0)
 	older := newPartition(t, nil)
@@ -535,8 +538,8 @@ func TestUnreadablePartitionIsNotServed(t *testing.T) {
 	if _, err := p.Append(oneRecord("bad"), storage.AppendOptions{Origin: storage.Coordinator}); err != nil {
 		t.Fatal(err)
 	}
-	r := newRuntime(t, Options[*counter]{New: func(_ int32, timers *Timers) *counter {
-		c := newCounter(0, timers)
+	r := newRuntime(t, Options[*counter]{New: func(_ int32, epoch record.LeaderEpoch, timers *Timers) *counter {
+		c := newCounter(0, epoch, timers)
 		c.refuse = "bad"
 		return c
 	}})

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/samsalog/samsa/storage"
+	"github.com/samsalog/samsa/storage/producer"
 )
 
 // Why an operation was not carried out. Handlers turn them into Kafka's codes (7.1 of Kafka's group
@@ -20,6 +21,13 @@ var (
 	// ErrTooLarge means that the records of the operation do not fit into one batch of the partition.
 	ErrTooLarge = errors.New("the operation's records do not fit into one batch")
 )
+
+// isProducerError reports whether an append was refused for what its producer is or does. Such errors go to the one
+// who asked as they are.
+func isProducerError(err error) bool {
+	return errors.Is(err, producer.ErrInvalidProducerEpoch) || errors.Is(err, producer.ErrInvalidTxnState) ||
+		errors.Is(err, producer.ErrCoordinatorFenced)
+}
 
 // appendError says what a failed append means to the one who asked. host may know more about its own errors
 // than this room; it returns nil for those it does not know.

@@ -50,6 +50,10 @@ type Record struct {
 type Result struct {
 	// Records are written in this order, in one batch unless Divisible.
 	Records []Record
+	// Txn makes the batch part of a producer's transaction; nil: it is the coordinator's own.
+	Txn *Txn
+	// Marker is written instead of Records: the end of a transaction on this partition.
+	Marker *Marker
 	// Divisible allows the records to be spread over several batches when they are too many for one: each is
 	// right by itself.
 	Divisible bool
@@ -59,6 +63,14 @@ type Result struct {
 	// Done is called with nil when the records are committed, else with the reason why they are not (COORD-4).
 	// It may leave more to be done. nil when nobody wants to know.
 	Done func(error) Result
+}
+
+// Txn is the transaction that records belong to.
+type Txn struct {
+	ProducerID    record.ProducerID
+	ProducerEpoch record.ProducerEpoch
+	// Guard is what Runtime.StartVerification gave out, if the transaction begins here.
+	Guard int64
 }
 
 // None is the Result of an operation that leaves nothing to do.

@@ -22,10 +22,13 @@ const (
 type Options[M Machine] struct {
 	// Topic names the coordinator's topic, for log lines.
 	Topic string
-	// New makes the empty machine of a shard that is about to be read.
-	New func(partition int32, timers *Timers) M
+	// New makes the empty machine of a shard that is about to be read. epoch is the coordinator epoch: the leader
+	// epoch of the shard's partition.
+	New func(partition int32, epoch record.LeaderEpoch, timers *Timers) M
 	// Codec is how the batches are compressed.
 	Codec func() record.Codec
+	// BaseSequence is that of the batches: Kafka's group coordinator writes 0, its transaction coordinator -1.
+	BaseSequence record.Sequence
 	// CommitTimeout bounds how long completions wait for the high watermark; default DefaultCommitTimeout.
 	CommitTimeout time.Duration
 	// LoadBufferBytes is the size of one read of a partition that is loaded; default DefaultLoadBufferBytes.
@@ -135,6 +138,21 @@ func (r *Runtime[M]) Submit(partition int32, op Op[M]) error {
 		return ErrNotCoordinator
 	}
 	return s.submit(op)
+}
+
+// StartVerification begins to check that a producer's transaction has the partition (KIP-890). The guard goes into
+// Result.Txn; producer.NoGuard means that the transaction is known here already and nobody need be asked.
+// epochBumps: the client speaks transaction version 2.
+func (r *Runtime[M]) StartVerification(partition int32, id record.ProducerID, epoch record.ProducerEpoch, epochBumps bool) (int64, error) {
+	s := r.shard(partition)
+	if s == nil {
+		return 0, ErrNotCoordinator
+	}
+	log := s.part.Log()
+	if log == nil {
+		return 0, ErrNotCoordinator
+	}
+	return log.StartVerification(id, record.NoSequence, epoch, epochBumps), nil
 }
 
 // Partitions lists the partitions that have a shard here, loading ones included, in no order.

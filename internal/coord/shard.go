@@ -43,7 +43,7 @@ func newShard[M Machine](o *Options[M], partition int32, p Partition, epoch reco
 		timers: NewTimers(),
 	}
 	s.mu.refuse = ErrLoading
-	s.machine = o.New(partition, s.timers)
+	s.machine = o.New(partition, epoch, s.timers)
 	return s
 }
 

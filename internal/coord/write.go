@@ -29,6 +29,10 @@ func sizeOf(records []Record) int {
 
 // step takes a Result: its records wait for flush, together with those of the Results before it.
 func (s *shard[M]) step(r Result) {
+	if r.Marker != nil || r.Txn != nil && len(r.Records) > 0 {
+		s.alone(r)
+		return
+	}
 	if len(r.Records) == 0 {
 		if r.Done != nil {
 			s.settle(r)
@@ -46,6 +50,13 @@ func (s *shard[M]) step(r Result) {
 	s.batch.results = append(s.batch.results, r)
 	s.batch.bytes += size
 	s.batch.records += len(r.Records)
+}
+
+// alone writes a Result whose batch has a producer of its own.
+func (s *shard[M]) alone(r Result) {
+	s.flush()
+	s.batch = batch{results: []Result{r}, records: max(1, len(r.Records))}
+	s.flush()
 }
 
 // limit is how many bytes of records one batch may hold.
@@ -107,21 +118,23 @@ func (s *shard[M]) flush() {
 	}
 }
 
-// append writes one batch in the shape of Kafka's coordinators: producer id -1 and yet base sequence 0.
+// append writes one batch in the shape of Kafka's coordinators.
 func (s *shard[M]) append(b batch) (record.Offset, error) {
-	o := record.DefaultBuilderOptions()
-	o.Codec = s.o.Codec()
-	o.BaseSequence = 0
-	o.LeaderEpoch = s.epoch
-	o.TimestampType = record.CreateTime
-	builder := record.NewBuilder(o)
 	now := s.o.Now().UnixMilli()
-	for _, r := range b.results {
-		for _, x := range r.Records {
-			builder.Append(now, x.Key, x.Value, nil)
-		}
+	o := storage.AppendOptions{Origin: storage.Coordinator, LeaderEpoch: s.epoch}
+	var bytes record.Batch
+	switch first := b.results[0]; {
+	case first.Marker != nil:
+		bytes, o.TxnVersion = first.Marker.Batch(now), first.Marker.TxnVersion
+	case first.Txn != nil:
+		bytes, o.VerificationGuard = s.build(b, now, first.Txn), first.Txn.Guard
+	default:
+		bytes = s.build(b, now, nil)
 	}
-	info, err := s.part.Append(builder.Build(), storage.AppendOptions{Origin: storage.Coordinator, LeaderEpoch: s.epoch})
+	info, err := s.part.Append(bytes, o)
+	if isProducerError(err) {
+		return 0, err // the producer's fault, not the partition's
+	}
 	if err != nil {
 		s.o.Logger.Error("a coordinator cannot write its partition", "topic", s.o.Topic, "partition", s.partition, "records", b.records, "err", err)
 		return 0, appendError(err, s.o.AppendError)
@@ -130,13 +143,40 @@ func (s *shard[M]) append(b batch) (record.Offset, error) {
 	return info.FirstOffset, nil
 }
 
+// build makes a batch of records, of the coordinator itself or of a producer's transaction.
+func (s *shard[M]) build(b batch, nowMs int64, txn *Txn) record.Batch {
+	o := record.DefaultBuilderOptions()
+	o.Codec = s.o.Codec()
+	o.BaseSequence = s.o.BaseSequence
+	o.LeaderEpoch = s.epoch
+	o.TimestampType = record.CreateTime
+	if txn != nil {
+		o.ProducerID, o.ProducerEpoch, o.Transactional, o.BaseSequence = txn.ProducerID, txn.ProducerEpoch, true, 0
+	}
+	builder := record.NewBuilder(o)
+	for _, r := range b.results {
+		for _, x := range r.Records {
+			builder.Append(nowMs, x.Key, x.Value, nil)
+		}
+	}
+	return builder.Build()
+}
+
 // apply replays records that have just been written (COORD-3).
 func (s *shard[M]) apply(b batch, first record.Offset) {
 	at := first
 	for _, r := range b.results {
+		if r.Marker != nil {
+			s.machine.ReplayMarker(r.Marker.ProducerID, r.Marker.Commit)
+			continue
+		}
+		id := record.NoProducerID
+		if r.Txn != nil {
+			id = r.Txn.ProducerID
+		}
 		for _, x := range r.Records {
 			if !r.Applied {
-				err := s.machine.Replay(Replayed{Offset: at, ProducerID: record.NoProducerID, Key: x.Key, Value: x.Value})
+				err := s.machine.Replay(Replayed{Offset: at, ProducerID: id, Key: x.Key, Value: x.Value})
 				if err != nil { // a machine that does not understand what it wrote itself
 					s.o.Logger.Error("a coordinator cannot apply its own record", "topic", s.o.Topic, "partition", s.partition, "offset", at, "err", err)
 				}

@@ -6,6 +6,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kerr"
 
 	"github.com/samsalog/samsa/internal/coord"
+	"github.com/samsalog/samsa/storage/producer"
 )
 
 // code is the Kafka error of an operation that its shard did not carry out.
@@ -13,6 +14,10 @@ func code(err error) int16 {
 	switch {
 	case err == nil:
 		return 0
+	case errors.Is(err, producer.ErrInvalidProducerEpoch):
+		return kerr.InvalidProducerEpoch.Code
+	case errors.Is(err, producer.ErrInvalidTxnState):
+		return kerr.InvalidTxnState.Code
 	case errors.Is(err, coord.ErrLoading):
 		return kerr.CoordinatorLoadInProgress.Code
 	case errors.Is(err, coord.ErrNotCoordinator):

@@ -17,8 +17,8 @@
 // Read, but neither written nor served yet: groups of the consumer protocol of KIP-848, share groups and streams
 // groups (types 3 to 23). Their records are remembered by key, so that their ids are not taken, and that they can
 // be deleted when they have no members; ListGroups does not show them. Their members' sessions are not watched.
-// Pending offsets of transactions are kept until the marker of their producer is read; TxnOffsetCommit itself is
-// not served yet.
+// Offsets that a transaction commits (TxnOffsetCommit) stand in batches of its producer and are pending until the
+// marker is written, which the transaction coordinator hands in through WriteMarker.
 //
 // # Invariants
 //

@@ -37,17 +37,22 @@ func (s *Service) OffsetCommit(_ context.Context, _ Caller, req *kmsg.OffsetComm
 	if len(exist) == 0 {
 		return r
 	}
-	c := ask(s, req.Group, true, func(m *machine, a *answer[int16]) coord.Result {
-		return m.commit(req, r, exist, a)
-	}, func(c int16) int16 { return c })
-	if c != 0 {
-		for _, t := range exist {
-			for _, p := range t.partitions {
-				r.Topics[t.at].Partitions[p].ErrorCode = c
-			}
+	failAll(r, exist, ask(s, req.Group, true, func(m *machine, a *answer[int16]) coord.Result {
+		return m.commit(req, r, exist, nil, a)
+	}, func(c int16) int16 { return c }))
+	return r
+}
+
+// failAll puts an error that concerns the whole commit into every partition that exists.
+func failAll(r *kmsg.OffsetCommitResponse, exist []commitTopic, errorCode int16) {
+	if errorCode == 0 {
+		return
+	}
+	for _, t := range exist {
+		for _, p := range t.partitions {
+			r.Topics[t.at].Partitions[p].ErrorCode = errorCode
 		}
 	}
-	return r
 }
 
 // answerTopic prepares the answer to topic i of a request: partitions that do not exist have their error, the
@@ -93,10 +98,10 @@ func lookup(topics topicFinder, byID bool, name string, id record.UUID) *metadat
 	return topics.ByName(name)
 }
 
-// commit checks who commits, and what, and writes it. Errors of single partitions go straight into r, which
-// nobody else touches until a is given.
-func (m *machine) commit(req *kmsg.OffsetCommitRequest, r *kmsg.OffsetCommitResponse, topics []commitTopic, a *answer[int16]) coord.Result {
-	g, e := m.mayCommit(req)
+// commit checks who commits, and what, and writes it, as part of a transaction if txn is not nil. Errors of single
+// partitions go straight into r, which nobody else touches until a is given.
+func (m *machine) commit(req *kmsg.OffsetCommitRequest, r *kmsg.OffsetCommitResponse, topics []commitTopic, txn *coord.Txn, a *answer[int16]) coord.Result {
+	g, e := m.mayCommit(req, txn != nil)
 	if e != nil {
 		a.give(e.Code)
 		return coord.None()
@@ -128,7 +133,7 @@ func (m *machine) commit(req *kmsg.OffsetCommitRequest, r *kmsg.OffsetCommitResp
 			records = append(records, offsetRecord(group, t.name, p.Partition, c))
 		}
 	}
-	return coord.Result{Records: records, Done: func(err error) coord.Result {
+	return coord.Result{Records: records, Txn: txn, Done: func(err error) coord.Result {
 		if err == nil {
 			m.env.counters.offsetCommits.Add(int64(len(records)))
 		}
@@ -139,9 +144,9 @@ func (m *machine) commit(req *kmsg.OffsetCommitRequest, r *kmsg.OffsetCommitResp
 
 // mayCommit decides whether a commit is accepted. It returns the group, nil if there is no classic one: a
 // commit from outside a group makes a simple one when it is written.
-func (m *machine) mayCommit(req *kmsg.OffsetCommitRequest) (*classicGroup, *kerr.Error) {
+func (m *machine) mayCommit(req *kmsg.OffsetCommitRequest, transactional bool) (*classicGroup, *kerr.Error) {
 	if f := m.foreignTo(req.Group); f != nil {
-		return nil, mayCommitForeign(f, req.Generation)
+		return nil, mayCommitForeign(f, req.Generation, transactional)
 	}
 	g := m.groups[req.Group]
 	if g == nil {
@@ -154,14 +159,17 @@ func (m *machine) mayCommit(req *kmsg.OffsetCommitRequest) (*classicGroup, *kerr
 			return nil, kerr.IllegalGeneration
 		}
 	}
-	return g, mayCommitClassic(g, req)
+	return g, mayCommitClassic(g, req, transactional)
 }
 
-func mayCommitClassic(g *classicGroup, req *kmsg.OffsetCommitRequest) *kerr.Error {
+func mayCommitClassic(g *classicGroup, req *kmsg.OffsetCommitRequest, transactional bool) *kerr.Error {
 	if req.Generation < 0 && g.state == Empty {
 		return nil
 	}
 	if req.Generation < 0 && req.MemberID == "" && req.InstanceID == nil {
+		if transactional { // before TxnOffsetCommit 3 a producer could not say for which member it commits
+			return nil
+		}
 		// Tools that reset offsets rely on this: a group in use is not to be changed from outside (15.1 item 17).
 		return kerr.UnknownMemberID
 	}
@@ -171,7 +179,7 @@ func mayCommitClassic(g *classicGroup, req *kmsg.OffsetCommitRequest) *kerr.Erro
 	if req.Generation != g.generation {
 		return kerr.IllegalGeneration
 	}
-	if g.state == CompletingRebalance {
+	if g.state == CompletingRebalance && !transactional {
 		return kerr.RebalanceInProgress
 	}
 	return nil
@@ -179,11 +187,11 @@ func mayCommitClassic(g *classicGroup, req *kmsg.OffsetCommitRequest) *kerr.Erro
 
 // mayCommitForeign decides for a group of a kind that is not served: as long as it has members, they are the
 // only ones who may commit, and they cannot be told from others here.
-func mayCommitForeign(f *foreignGroup, generation int32) *kerr.Error {
+func mayCommitForeign(f *foreignGroup, generation int32, transactional bool) *kerr.Error {
 	switch {
 	case f.kind == share:
 		return kerr.GroupIDNotFound
-	case generation < 0 && f.empty():
+	case generation < 0 && (f.empty() || transactional):
 		return nil
 	}
 	return kerr.UnknownMemberID

@@ -1,36 +1,16 @@
 package group
 
-import "unicode/utf16"
+import (
+	"unicode/utf16"
+
+	"github.com/samsalog/samsa/internal/coord"
+)
 
 // OffsetsTopic is the topic that holds groups and their offsets.
 const OffsetsTopic = "__consumer_offsets"
 
-// PartitionFor returns the partition of the offsets topic that a group belongs to, of n: Java's String.hashCode
-// of the group id, its absolute value (Utils.abs: that of the smallest int32 is 0) modulo n.
-func PartitionFor(group string, n int32) int32 {
-	h := javaHash(group)
-	switch {
-	case h == -1<<31:
-		h = 0
-	case h < 0:
-		h = -h
-	}
-	return h % n
-}
-
-// javaHash is String.hashCode: over UTF-16 units, so a character outside the basic plane counts as two.
-func javaHash(s string) int32 {
-	var h int32
-	for _, c := range s {
-		if r1, r2 := utf16.EncodeRune(c); r1 != 0xFFFD {
-			h = 31*h + int32(r1)
-			h = 31*h + int32(r2)
-			continue
-		}
-		h = 31*h + int32(c)
-	}
-	return h
-}
+// PartitionFor returns the partition of the offsets topic that a group belongs to, of n.
+func PartitionFor(group string, n int32) int32 { return coord.PartitionFor(group, n) }
 
 // utf16Len is Java's String.length.
 func utf16Len(s string) int {

@@ -23,6 +23,9 @@ type Options struct {
 	// CreateOffsetsTopic makes __consumer_offsets; it returns nil if the topic exists. When it returns, this
 	// node has been told of its partitions. nil: the topic is never made.
 	CreateOffsetsTopic func() error
+	// VerifyTxn asks the transaction coordinator about a partition of __consumer_offsets, see TxnVerification. It
+	// returns a Kafka error code. nil: there is no transaction coordinator, all transactional commits are refused.
+	VerifyTxn func(ctx context.Context, v TxnVerification) int16
 	// CommitTimeout bounds how long an answer waits for its records to be committed (offsets.commit.timeout.ms);
 	// default 5 s. LoadBufferBytes is offsets.load.buffer.size; default 5 MiB.
 	CommitTimeout   time.Duration
@@ -78,7 +81,7 @@ func NewService(o Options) *Service {
 	}
 	s.runtime = coord.NewRuntime(coord.Options[*machine]{
 		Topic:           OffsetsTopic,
-		New:             func(_ int32, t *coord.Timers) *machine { return newMachine(s.env, t) },
+		New:             func(_ int32, _ record.LeaderEpoch, t *coord.Timers) *machine { return newMachine(s.env, t) },
 		Codec:           func() record.Codec { return o.Config().Codec },
 		CommitTimeout:   o.CommitTimeout,
 		LoadBufferBytes: o.LoadBufferBytes,

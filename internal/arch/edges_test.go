@@ -1,0 +1,143 @@
+package arch
+
+// edge allows package from to import package to, both relative to the module ("" is the root).
+type edge struct{ from, to, why string }
+
+// edges returns every import between packages of this module that is allowed.
+func edges() []edge {
+	return []edge{
+		// floor
+		// record and vfs import nothing of ours.
+
+		// engine
+		{"storage/checkpoint", "record", "offsets and ids in text files"},
+		{"storage/checkpoint", "vfs", "files"},
+		{"storage/epoch", "record", "epochs and offsets"},
+		{"storage/epoch", "storage/checkpoint", "the cache is kept in a checkpoint file"},
+		{"storage/epoch", "vfs", "files"},
+		{"storage/index", "record", "offsets and timestamps"},
+		{"storage/index", "vfs", "files"},
+		{"storage/producer", "record", "batches, producer ids, sequences"},
+		{"storage/producer", "vfs", "snapshot files"},
+		{"storage/segment", "record", "batches"},
+		{"storage/segment", "storage/index", "a segment has its indexes"},
+		{"storage/segment", "vfs", "files"},
+		{"storage", "record", "batches are what a log holds"},
+		{"storage", "storage/checkpoint", "partition.metadata"},
+		{"storage", "storage/epoch", "a log has its leader epochs"},
+		{"storage", "storage/index", "aborted transactions of a read"},
+		{"storage", "storage/producer", "a log has its producer state"},
+		{"storage", "storage/segment", "a log is a list of segments"},
+		{"storage", "vfs", "files and Regions"},
+		{"storage/logdir", "record", "topic partitions and ids"},
+		{"storage/logdir", "storage", "a directory holds logs"},
+		{"storage/logdir", "storage/checkpoint", "the directory's checkpoint files"},
+		{"storage/logdir", "storage/segment", "names of files that are leftovers"},
+		{"storage/logdir", "vfs", "files, locks, disk usage"},
+
+		// look
+		{"inspect", "internal/stored", "dumping the brokers' own records"},
+		{"inspect", "record", "batches"},
+		{"inspect", "storage/index", "index files"},
+		{"inspect", "storage/producer", "producer snapshots"},
+		{"inspect", "vfs", "files"},
+
+		// serve
+		{"internal/stored", "record", "ids and the like inside records"},
+		{"internal/config", "record", "timestamp types"},
+		{"internal/config", "storage", "topic settings become a storage.Config"},
+		{"internal/config", "storage/checkpoint", "its reader of java.util.Properties, for server.properties"},
+		{"internal/metadata", "internal/stored", "metadata is a log of stored records"},
+		{"internal/metadata", "record", "batches of the metadata log and its snapshots"},
+		{"internal/metadata", "storage", "the metadata log is a log"},
+		{"internal/metadata", "storage/checkpoint", "meta.properties and atomic files"},
+		{"internal/metadata", "vfs", "snapshot files"},
+		{"internal/wire", "vfs", "sending Regions"},
+
+		// host
+		{"internal/coord", "record", "batches of coordinator records"},
+		{"internal/coord", "storage", "a shard reads and appends to one log"},
+		{"internal/coord", "storage/producer", "a producer's fault is told apart from the partition's"},
+		{"internal/coord", "vfs", "Regions while loading a shard"},
+		{"internal/replica", "internal/metadata", "who leads what is in the image"},
+		{"internal/replica", "record", "offsets and epochs"},
+		{"internal/replica", "storage", "a hosted partition is a log"},
+		{"internal/replica", "storage/epoch", "leader epoch lookups"},
+		{"internal/replica", "storage/logdir", "where hosted logs come from"},
+
+		// decide
+		{"internal/controller", "internal/config", "config validation and defaults"},
+		{"internal/controller", "internal/metadata", "decisions become records in the store"},
+		{"internal/controller", "internal/stored", "the records it emits"},
+		{"internal/controller", "record", "ids"},
+		{"internal/group", "internal/coord", "groups are shards of a coordinator"},
+		{"internal/group", "internal/metadata", "which topics exist"},
+		{"internal/group", "internal/stored", "group and offset records"},
+		{"internal/group", "record", "batches and offsets"},
+		{"internal/group", "storage/producer", "refusals of transactional commits become error codes"},
+
+		// edge
+		{"internal/handler", "internal/config", "DescribeConfigs and AlterConfigs"},
+		{"internal/handler", "internal/controller", "topic administration"},
+		{"internal/handler", "internal/group", "group APIs"},
+		{"internal/handler", "internal/loglevel", "broker logger configs"},
+		{"internal/handler", "internal/metadata", "the image that answers Metadata"},
+		{"internal/handler", "internal/replica", "produce, fetch, offsets"},
+		{"internal/handler", "internal/stored", "the bytes of member subscriptions"},
+		{"internal/handler", "internal/wire", "requests in, replies out"},
+		{"internal/handler", "record", "domain types"},
+		{"internal/handler", "storage", "errors of the log become error codes"},
+		{"internal/handler", "storage/checkpoint", "errors become error codes"},
+		{"internal/handler", "storage/epoch", "errors become error codes"},
+		{"internal/handler", "storage/index", "aborted transactions of a fetch"},
+		{"internal/handler", "storage/logdir", "DescribeLogDirs"},
+		{"internal/handler", "storage/producer", "errors of producers become error codes"},
+		{"internal/handler", "vfs", "Regions of a fetch"},
+
+		// compose
+		{"", "internal/config", "composition"},
+		{"", "internal/controller", "composition"},
+		{"", "internal/coord", "composition"},
+		{"", "internal/group", "composition"},
+		{"", "internal/handler", "composition"},
+		{"", "internal/loglevel", "composition"},
+		{"", "internal/metadata", "composition"},
+		{"", "internal/replica", "composition"},
+		{"", "internal/wire", "composition"},
+		{"", "record", "composition"},
+		{"", "storage", "composition"},
+		{"", "storage/checkpoint", "composition"},
+		{"", "storage/logdir", "composition"},
+		{"", "vfs", "composition"},
+		{"internal/cli", "", "serve runs the broker"},
+		{"internal/cli", "inspect", "dump reads files"},
+		{"internal/cli", "internal/config", "reads server.properties and the environment"},
+		{"internal/cli", "record", "ids in Kafka's text form"},
+		{"cmd/samsa", "internal/cli", "main"},
+	}
+}
+
+// modules says which packages of others a package may import, beyond the standard library: import path
+// prefixes, each with its reason.
+func modules() map[string]map[string]string {
+	const messages = "the protocol's messages"
+	return map[string]map[string]string{
+		"record": {
+			"github.com/klauspost/compress/": "gzip, snappy, zstd",
+			"github.com/pierrec/lz4/v4":      "lz4 frames with the block options that Kafka clients understand",
+		},
+		"vfs":                 {"golang.org/x/sys/": "locks, disk usage"},
+		"internal/wire":       {"github.com/twmb/franz-go/pkg/": messages, "golang.org/x/sys/": "sendfile"},
+		"internal/wire/gen":   {"github.com/twmb/franz-go/pkg/kmsg": messages},
+		"internal/handler":    {"github.com/twmb/franz-go/pkg/": messages},
+		"internal/controller": {"github.com/twmb/franz-go/pkg/": messages},
+		"internal/group":      {"github.com/twmb/franz-go/pkg/": messages},
+		"internal/cli":        {"github.com/twmb/franz-go/pkg/": "the client and admin client", "github.com/spf13/": "the command line"},
+	}
+}
+
+// engine lists the packages of ARCH-3.
+func engine() []string {
+	return []string{"record", "vfs", "storage", "storage/checkpoint", "storage/epoch", "storage/index", "storage/logdir",
+		"storage/producer", "storage/segment", "inspect"}
+}
