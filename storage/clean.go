@@ -117,7 +117,7 @@ func (c *Cleaning) Create(base record.Offset) (*segment.Segment, error) {
 // Failed takes the log offline because writing a cleaned segment failed, unless it only was a lack of space, which has
 // harmed nothing: then the error is passed on.
 func (c *Cleaning) Failed(doing string, cause error) error {
-	if isNoSpace(cause) || errors.Is(cause, fs.ErrClosed) {
+	if IsNoSpace(cause) || errors.Is(cause, fs.ErrClosed) {
 		return storageError(cause)
 	}
 	defer c.l.tell()

@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// isNoSpace reports whether the disk, or the user's share of it, is full.
-func isNoSpace(err error) bool {
+// IsNoSpace reports whether the disk, or the user's share of it, is full.
+func IsNoSpace(err error) bool {
 	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
 }
