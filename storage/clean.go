@@ -114,14 +114,14 @@ func (c *Cleaning) Create(base record.Offset) (*segment.Segment, error) {
 	return segment.Create(o)
 }
 
-// Failed takes the log offline because writing a cleaned segment failed, unless it only was a lack of space, which has
-// harmed nothing: then the error is passed on.
+// Failed takes the log offline because writing a cleaned segment failed, unless there only was no room for it (LOG-9),
+// which has harmed nothing.
 func (c *Cleaning) Failed(doing string, cause error) error {
-	if IsNoSpace(cause) || errors.Is(cause, fs.ErrClosed) {
+	if errors.Is(cause, fs.ErrClosed) {
 		return storageError(cause)
 	}
 	defer c.l.tell()
-	return c.l.fail(doing, cause)
+	return c.l.failUnlessShort(doing, cause)
 }
 
 // Replace puts fresh, sealed and synced segments of Create, in the place of old ones, which must follow each other in the
@@ -143,7 +143,7 @@ func (c *Cleaning) Replace(fresh, old []*segment.Segment) error {
 	}
 	for _, s := range slices.Backward(fresh) {
 		if err := s.SetState(segment.SwapSuffix); err != nil {
-			return l.fail("swapping in a compacted segment", err)
+			return l.failUnlessShort("swapping in a compacted segment", errors.Join(err, discard(fresh)))
 		}
 	}
 	if err := l.o.FS.SyncDir(l.Dir()); err != nil {
@@ -199,6 +199,12 @@ func (c *Cleaning) swap(fresh, old []*segment.Segment) error {
 		return err
 	}
 	list := l.list()
+	for j, s := range fresh {
+		s.SetUpper(list[i+len(old)].Base())
+		if j > 0 {
+			fresh[j-1].SetUpper(s.Base())
+		}
+	}
 	l.setList(slices.Concat(list[:i], fresh, list[i+len(old):]))
 	l.forgetPlacesLocked(old[0].Base(), list[i+len(old)].Base())
 	kept := map[record.Offset]bool{}
@@ -218,7 +224,7 @@ func (c *Cleaning) swap(fresh, old []*segment.Segment) error {
 
 // forgetPlacesLocked makes marks that point into segments with bases from … to-1 be looked up again.
 func (l *Log) forgetPlacesLocked(from, to record.Offset) {
-	if m := l.hw.Load(); m.base >= from && m.base < to {
+	if m := l.hw.Load(); m != nil && m.base >= from && m.base < to {
 		l.hw.CompareAndSwap(m, at(m.offset))
 	}
 	if m := l.unstable.Load(); m != nil && m.base >= from && m.base < to {

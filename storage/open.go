@@ -113,6 +113,11 @@ func (l *Log) loadSegments(files []file) error {
 		}
 	}
 	l.setList(list)
+	files, err := l.splitOverflows(files)
+	if err != nil {
+		return err
+	}
+	list = l.list()
 	ld := loading{l: l, list: list, recoveryPoint: l.o.RecoveryPoint, logStart: max(l.o.LogStartOffset, list[0].Base())}
 	if err := ld.run(files); err != nil {
 		return err

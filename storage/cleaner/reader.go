@@ -47,8 +47,8 @@ func (r *reader) next() (record.Batch, record.Header, error) {
 		return nil, h, r.corrupt(err.Error())
 	case int64(h.SizeInBytes) > r.end-r.pos:
 		return nil, h, r.corrupt(fmt.Sprintf("a batch of %d bytes of which %d are there", h.SizeInBytes, r.end-r.pos))
-	case h.LastOffset() < h.BaseOffset || h.BaseOffset <= r.last:
-		return nil, h, r.corrupt(fmt.Sprintf("offsets %d to %d after %d", h.BaseOffset, h.LastOffset(), r.last))
+	case !r.s.Holds(&h) || h.BaseOffset <= r.last:
+		return nil, h, r.corrupt(fmt.Sprintf("offsets %d to %d after %d in a segment from %d on", h.BaseOffset, h.LastOffset(), r.last, r.s.Base()))
 	}
 	if err := r.want(h.SizeInBytes); err != nil {
 		return nil, h, err

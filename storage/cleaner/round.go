@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"github.com/samsalog/samsa/storage"
+	"github.com/samsalog/samsa/vfs"
 )
 
 // claimed is a log that is this thread's until release is called.
@@ -104,7 +105,7 @@ func (c *Cleaner) clean(x *claimed, s Settings) bool {
 		p.status.FirstDirty = r.stats.To
 	case harmless(r, err):
 		tell = false
-	case storage.IsNoSpace(err):
+	case errors.Is(err, storage.ErrShortage), vfs.IsShortage(err):
 		e.Kind = Postponed
 		c.noteErrorLocked(p, err)
 	default:

@@ -69,6 +69,9 @@ func sizeOf(fsys vfs.FS, path string) (int64, error) {
 	return info.Size(), nil
 }
 
+// Holds reports whether a batch with these offsets can be in the segment; no CRC covers its base offset.
+func (s *Segment) Holds(h *record.Header) bool { return s.holds(h) }
+
 // FirstTimestamp is the maximum timestamp of the first batch; -1 if there is none.
 func (s *Segment) FirstTimestamp() (int64, error) {
 	sc, err := s.Scan(0, s.Size())
