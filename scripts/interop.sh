@@ -1,0 +1,34 @@
+#!/usr/bin/env bash
+# Other people's clients and tools against Samsa.
+#
+#   scripts/interop.sh [part]…     install tools matrix go dump takeover kill; all of them if none is named
+#
+#     install    bring what the other parts need (Debian, Maven, npm); says what it does
+#     tools      Apache Kafka's own command line tools
+#     matrix     write with one client, read with another: bytes are compared
+#     go         the Go tests of interop/ (sarama, kafka-go, librdkafka, franz-go)
+#     dump       Kafka's dump tool and samsa dump over the same files
+#     takeover   Apache Kafka starts on a directory of Samsa's, and hands it back
+#     kill       kill -9 under load: nothing acknowledged is missing
+#
+# BROKER=host:port tests another broker instead; parts that need Samsa's own directory are left out then.
+# Needs Go, Java 17 or later, Maven, Node 20 or later, and apt-get as root (or what it would install).
+# Prints "PART: N passed, M failed" for each part and for all; details in build/interop/.
+set -u
+here=$(cd "$(dirname "$0")" && pwd)
+root=$(dirname "$here")
+. "$here/interop/lib.sh"
+
+parts=("$@")
+[ ${#parts[@]} -eq 0 ] && parts=(install tools matrix go dump takeover kill)
+trap stop_all EXIT
+
+for part in "${parts[@]}"; do
+  [ -f "$here/interop/$part.sh" ] || { echo "interop: there is no part $part" >&2; exit 2; }
+done
+for part in "${parts[@]}"; do
+  begin "$part"
+  . "$here/interop/$part.sh"
+  end
+done
+total
