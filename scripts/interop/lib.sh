@@ -70,6 +70,21 @@ java_class() {
 # java_tool CLASS ARG…: the same for a class of org.apache.kafka.tools.
 java_tool() { local class=$1; shift; java_class "org.apache.kafka.tools.$class" "$@"; }
 
+# ---- dumps
+
+# comma GLOB…: the files, separated by commas.
+comma() { printf '%s,' "$@" | sed 's/,$//'; }
+
+# dump_both NAME FILES FLAG…: the same lines from both tools, on standard output and on standard error.
+dump_both() {
+  local name=$1 files=$2; shift 2
+  java_tool DumpLogSegments --files "$files" "$@" >"$out/dump/$name.kafka" 2>"$out/dump/$name.kafka.err"
+  "$samsa" dump --files "$files" "$@" >"$out/dump/$name.samsa" 2>"$out/dump/$name.samsa.err"
+  same "dump $name" "$out/dump/$name.kafka" "$out/dump/$name.samsa"
+  if cmp -s "$out/dump/$name.kafka.err" "$out/dump/$name.samsa.err"; then ok "findings of $name"; else
+    diff "$out/dump/$name.kafka.err" "$out/dump/$name.samsa.err" | head -n 20 >>"$log"; bad "findings of $name"; fi
+}
+
 # ---- brokers
 
 pids=()
