@@ -65,11 +65,27 @@ func newWorld(t testing.TB, fsys vfs.FS, change ...func(*storage.Config)) *world
 		f(&w.config)
 	}
 	w.cleaner = New(Options{
-		Settings:       func() Settings { return w.settings },
-		Logs:           func() []*storage.Log { return []*storage.Log{w.log} },
-		FirstDirty:     func(l *storage.Log) (record.Offset, bool) { o, ok := w.saved[l.TopicPartition()]; return o, ok },
-		SaveFirstDirty: func(l *storage.Log, o record.Offset) error { w.saved[l.TopicPartition()] = o; return nil },
-		Now:            w.clock, Observe: func(e Event) { w.events = append(w.events, e) },
+		Settings: func() Settings { w.mu.Lock(); defer w.mu.Unlock(); return w.settings },
+		Logs:     func() []*storage.Log { return []*storage.Log{w.log} },
+		Alive:    func(l *storage.Log) bool { return l == w.log },
+		FirstDirty: func(l *storage.Log) (record.Offset, bool) {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			o, ok := w.saved[l.TopicPartition()]
+			return o, ok
+		},
+		SaveFirstDirty: func(l *storage.Log, o record.Offset) error {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			w.saved[l.TopicPartition()] = o
+			return nil
+		},
+		Now: w.clock,
+		Observe: func(e Event) {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			w.events = append(w.events, e)
+		},
 	})
 	return w
 }
@@ -403,6 +419,7 @@ func (w *world) names() []string {
 
 func (w *world) status() Status {
 	w.t.Helper()
+	w.cleaner.prune() // logs that were closed
 	list := w.cleaner.Status()
 	if len(list) != 1 {
 		w.t.Fatalf("status of %d logs", len(list))
