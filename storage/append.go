@@ -145,8 +145,8 @@ func (l *Log) examineBatch(a *appending, b record.Batch, h *record.Header) error
 	return b.CheckCRC()
 }
 
-// learnEpochs enters leader epochs that are new here. It comes before the lock is taken since it fsyncs; as a leader
-// tells its epoch before its first append, there is normally nothing to do.
+// learnEpochs enters leader epochs that are new here. It comes before the lock is taken since clearing them fsyncs; as a
+// leader tells its epoch before its first append, there is normally nothing to do.
 func (l *Log) learnEpochs(a *appending) error {
 	if a.Origin.assigns() {
 		if latest, _ := l.epochs.Latest(); a.LeaderEpoch > latest.Epoch {

@@ -42,13 +42,13 @@ func (l *Log) flushHeld(upTo record.Offset, more bool) error {
 	if upTo <= from {
 		return nil // covered by the flush that was waited for
 	}
-	unsaved := l.saveStateHeld()
-	if unsaved != nil && !errors.Is(unsaved, errUnsaved) {
-		return unsaved
-	}
 	to := min(upTo, end)
 	if more {
 		to = end
+	}
+	unsaved := l.saveStateHeld(to)
+	if unsaved != nil && !errors.Is(unsaved, errUnsaved) {
+		return unsaved
 	}
 	list := l.list()
 	newFile := false
@@ -67,7 +67,7 @@ func (l *Log) flushHeld(upTo record.Offset, more bool) error {
 			// The log itself is synced first and writes nothing, so only index entries found no room.
 			unsaved = fmt.Errorf("%w: %w", errUnsaved, err)
 		}
-		newFile = newFile || s.Base() >= from
+		newFile = newFile || s.Base() >= from && !s.Unchanged()
 	}
 	if newFile {
 		if err := l.o.FS.SyncDir(l.Dir()); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -91,12 +91,12 @@ func (l *Log) flushHeld(upTo record.Offset, more bool) error {
 // the recovery point, which therefore must not rise.
 var errUnsaved = fmt.Errorf("%w for what recovery begins with", ErrShortage)
 
-// saveStateHeld saves what must be on disk before the recovery point may rise; flushing is held, mu is not.
-func (l *Log) saveStateHeld() error {
+// saveStateHeld saves what must be on disk before the recovery point may rise to an offset; flushing is held, mu is not.
+func (l *Log) saveStateHeld(to record.Offset) error {
 	if err := l.saveSnapshotsHeld(); err != nil {
 		return err
 	}
-	err := l.epochs.Save()
+	err := l.epochs.Save(to)
 	switch {
 	case err == nil:
 		return nil

@@ -78,9 +78,14 @@ func (ld *loading) openClean(f file) (ok bool, err error) {
 	if !f.index || !f.timeIndex {
 		return false, nil
 	}
+	if f.size == 0 && f.indexBytes == 0 && !f.txnIndex {
+		s.ActivateEmpty()
+		ld.end = s.Base()
+		return true, nil
+	}
 	next, end, err := s.NextOffset()
 	if err == nil && end == s.Size() {
-		err = s.Activate()
+		err = s.Activate(true)
 	}
 	switch {
 	case segment.Contradicts(err), errors.Is(err, record.ErrCorruptBatch):
@@ -260,7 +265,7 @@ func (ld *loading) dropFrom(i int) error {
 // endWith makes the last segment the active one. If damage was kept at its end, the log goes on in a new one.
 func (ld *loading) endWith(r *recovering) error {
 	if !r.kept {
-		return r.s.Activate()
+		return r.s.Activate(false)
 	}
 	ld.end = max(r.next, ld.recoveryPoint)
 	s, err := segment.Create(ld.l.segmentOptions(ld.end))

@@ -73,7 +73,9 @@ func (l *Log) maxTimestampOffset() (TimestampOffset, bool, error) {
 	return TimestampOffset(found), ok, err
 }
 
-// AssignLeaderEpoch records that epoch e begins at the log end, as a new leader does before its first append. It fsyncs.
+// AssignLeaderEpoch records that epoch e begins at the log end, as a new leader does before its first append. It writes
+// nothing: the batches of the epoch tell of it until the recovery point passes them, and then it is in the checkpoint
+// (EPO-3). An epoch without a record is forgotten by the next start, as Kafka forgets it.
 func (l *Log) AssignLeaderEpoch(e record.LeaderEpoch) error {
 	defer l.tell()
 	if err := l.unusable(); err != nil {

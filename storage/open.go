@@ -41,11 +41,7 @@ func Open(o Options) (*Log, error) {
 
 // load does the passes of LogLoader (storage specification 9.2) in their order.
 func (l *Log) load() error {
-	created, err := l.makeDir()
-	if err != nil {
-		return err
-	}
-	entries, err := l.o.FS.ReadDir(l.Dir())
+	entries, err := l.readDir()
 	if err != nil {
 		return err
 	}
@@ -53,6 +49,7 @@ func (l *Log) load() error {
 	if err != nil {
 		return err
 	}
+	created := len(files) == 0 // perhaps by an attempt that a crash ended
 	if l.epochs, err = epoch.Open(l.o.FS, l.path(epoch.File)); err != nil {
 		return err
 	}
@@ -70,15 +67,21 @@ func (l *Log) load() error {
 	return errors.Join(l.o.FS.SyncDir(l.Dir()), l.o.FS.SyncDir(filepath.Dir(l.Dir())))
 }
 
-func (l *Log) makeDir() (created bool, err error) {
-	if _, err := l.o.FS.Stat(l.Dir()); !errors.Is(err, fs.ErrNotExist) {
-		return false, err
+// readDir lists the directory, which it makes if it is missing.
+func (l *Log) readDir() ([]fs.DirEntry, error) {
+	entries, err := l.o.FS.ReadDir(l.Dir())
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, l.o.FS.MkdirAll(l.Dir(), 0o755)
 	}
-	return true, l.o.FS.MkdirAll(l.Dir(), 0o755)
+	return entries, err
 }
 
 // loadTopicID reads partition.metadata, or writes it when the id is known and the file is not there.
 func (l *Log) loadTopicID() error {
+	if l.o.TopicIDStored {
+		l.topicID = l.o.TopicID
+		return nil
+	}
 	path := l.path(checkpoint.PartitionMetadataFile)
 	id, err := checkpoint.ReadPartitionMetadata(l.o.FS, path)
 	switch {
@@ -131,6 +134,7 @@ func (l *Log) loadSegments(files []file) error {
 // loadEmpty makes the first segment of a new log.
 func (l *Log) loadEmpty() error {
 	l.setList(nil)
+	l.epochs.ForgetFrom(l.o.LogStartOffset)
 	return l.start(l.o.LogStartOffset)
 }
 
@@ -169,10 +173,12 @@ func (l *Log) loadBehind(logStart record.Offset) error {
 
 // publish makes a loaded log visible.
 func (l *Log) publish(ld *loading) error {
-	if err := l.epochs.TruncateFromEnd(ld.end); err != nil {
-		return err
+	rp := ld.end
+	if !l.o.Clean { // recovering has made nothing durable (LOG-5)
+		rp = min(rp, ld.recoveryPoint)
 	}
-	if err := l.epochs.TruncateFromStart(ld.logStart); err != nil {
+	rp, err := l.loadedEpochs(ld, max(rp, ld.logStart))
+	if err != nil {
 		return err
 	}
 	l.mu.Lock()
@@ -182,11 +188,20 @@ func (l *Log) publish(ld *loading) error {
 	l.end.Store(endOf(l.active(), ld.end))
 	l.logStart.Store(int64(ld.logStart))
 	l.hw.Store(at(ld.logStart))
-	rp := ld.end
-	if !l.o.Clean { // recovering has made nothing durable (LOG-5)
-		rp = min(rp, ld.recoveryPoint)
-	}
-	l.recoveryPoint.Store(int64(max(rp, ld.logStart)))
+	l.recoveryPoint.Store(int64(rp))
 	l.publishTxnsLocked()
 	return nil
+}
+
+// loadedEpochs brings the leader epochs in line with the log and returns the recovery point: rp, for which they must be
+// on disk. Nearly always they are, and nothing is written.
+func (l *Log) loadedEpochs(ld *loading, rp record.Offset) (record.Offset, error) {
+	l.epochs.ForgetFrom(ld.end)
+	l.epochs.TruncateFromStart(ld.logStart)
+	err := l.epochs.Save(rp)
+	if vfs.IsShortage(err) {
+		_ = l.short("recording the leader epochs", err) // told as an event
+		return 0, nil                                   // until there is room the next start has to read them in the log
+	}
+	return rp, err
 }

@@ -20,7 +20,9 @@ type Options struct {
 	TopicPartition record.TopicPartition
 	// TopicID must equal the one in partition.metadata; zero: none is known, whatever stands there is taken.
 	TopicID record.UUID
-	Config  Config
+	// TopicIDStored: the caller has read TopicID in partition.metadata just now, it need not be read again.
+	TopicIDStored bool
+	Config        Config
 	// RecoveryPoint and LogStartOffset come from the directory's checkpoints; 0 when there are none.
 	RecoveryPoint, LogStartOffset record.Offset
 	// Clean: the directory was closed in order, so that indexes and the end of the log can be trusted.

@@ -58,10 +58,8 @@ func (r *recovering) take(rec *segment.Recovery) error {
 	h := rec.Header()
 	r.gaps = r.gaps || h.BaseOffset > r.next
 	r.next = h.NextOffset()
-	if latest, _ := r.ld.l.epochs.Latest(); h.LeaderEpoch >= 0 && h.LeaderEpoch > latest.Epoch {
-		if err := r.ld.l.epochs.Assign(h.LeaderEpoch, h.BaseOffset); err != nil {
-			return err
-		}
+	if h.LeaderEpoch >= 0 && h.LastOffset() >= r.ld.logStart {
+		r.ld.l.epochs.Relearn(h.LeaderEpoch, max(h.BaseOffset, r.ld.logStart))
 	}
 	marker, err := rec.Marker()
 	if err != nil {

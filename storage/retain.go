@@ -19,7 +19,8 @@ func (l *Log) DeleteRecords(o record.Offset) error {
 	if err != nil || !raised {
 		return err
 	}
-	return l.trimEpochs(o)
+	l.epochs.TruncateFromStart(o)
+	return nil
 }
 
 func (l *Log) raiseLogStart(o record.Offset) (bool, error) {
@@ -36,13 +37,6 @@ func (l *Log) raiseLogStart(o record.Offset) (bool, error) {
 	}
 	l.raiseLogStartLocked(o)
 	return true, nil
-}
-
-func (l *Log) trimEpochs(start record.Offset) error {
-	if err := l.epochs.TruncateFromStart(start); err != nil {
-		return l.fail("recording the leader epochs", err)
-	}
-	return nil
 }
 
 // DeleteOldSegments removes the segments that retention no longer keeps, oldest first, and returns how many: what lies
@@ -65,7 +59,7 @@ func (l *Log) DeleteOldSegments() (int, error) {
 	}
 	deleted, start, err := l.deleteOld(limit)
 	if err == nil && deleted > 0 {
-		err = l.trimEpochs(start)
+		l.epochs.TruncateFromStart(start)
 	}
 	return deleted, err
 }

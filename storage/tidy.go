@@ -14,8 +14,9 @@ import (
 type file struct {
 	base record.Offset
 	size int64
-	// index, timeIndex and txnIndex tell which files exist.
+	// index, timeIndex and txnIndex tell which files exist; indexBytes is how long the first two are together.
 	index, timeIndex, txnIndex bool
+	indexBytes                 int64
 }
 
 // found is an entry of the directory that belongs to a segment.
@@ -216,8 +217,10 @@ func (l *Log) pair(list []found) ([]file, error) {
 		switch f.Suffix {
 		case segment.OffsetIndexSuffix:
 			files[i].index = true
+			files[i].indexBytes += f.size
 		case segment.TimeIndexSuffix:
 			files[i].timeIndex = true
+			files[i].indexBytes += f.size
 		case segment.TxnIndexSuffix:
 			files[i].txnIndex = true
 		}

@@ -29,10 +29,10 @@ type Cache struct {
 	fs      vfs.FS
 	entries atomic.Pointer[[]Entry] // immutable once stored; in order (EPO-1)
 
-	mu   sync.Mutex // changes, path and unsaved
+	mu   sync.Mutex // changes, path and saved
 	path string
-	// unsaved: there was no room to write the present entries (EPO-3).
-	unsaved bool
+	// saved is what the file holds; it shares memory with entries as long as that is the same.
+	saved []Entry
 }
 
 // Open reads the checkpoint at path. A missing one is created with 0 bytes, as in every new partition.
@@ -48,6 +48,7 @@ func Open(fsys vfs.FS, path string) (*Cache, error) {
 		return nil, err
 	}
 	c.entries.Store(&entries)
+	c.saved = entries
 	return c, nil
 }
 
@@ -151,75 +152,98 @@ func search(list []Entry, is func(Entry) bool) int {
 	return lo
 }
 
-// Assign says that epoch begins at start. It is ignored when the newest entry is of the same epoch and begins no
-// later. Otherwise entries that contradict it, with the same or a later epoch or offset, make room: the log was
-// truncated there by another leader.
+// Assign says that epoch begins at start, in memory: see Save. It is ignored when the newest entry is of the same epoch
+// and begins no later. Otherwise entries that contradict it, with the same or a later epoch or offset, make room: the log
+// was truncated there by another leader.
 func (c *Cache) Assign(epoch record.LeaderEpoch, start record.Offset) error {
 	if epoch < 0 || start < 0 {
 		return fmt.Errorf("leader epoch %d from offset %d: both must be ≥ 0", epoch, start)
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	list, changed := assign(c.Entries(), Entry{epoch, start})
-	if !changed {
-		return nil
+	if list, changed := assign(c.Entries(), Entry{epoch, start}); changed {
+		c.entries.Store(&list)
 	}
-	return c.adoptLocked(list)
+	return nil
 }
 
-// TruncateFromEnd removes the epochs that begin at off or later.
+// Relearn says that recovery has found a batch of epoch at offset start, the largest so far. Where memory says something else of that
+// offset, it is wrong from there on: the file may be older or newer than what the log was left with (EPO-3).
+func (c *Cache) Relearn(epoch record.LeaderEpoch, start record.Offset) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if known, ok := c.EpochFor(start); ok && known == epoch {
+		return
+	}
+	list := below(c.Entries(), start)
+	if n := len(list); n == 0 || list[n-1].Epoch != epoch {
+		list, _ = assign(list, Entry{epoch, start})
+	}
+	c.entries.Store(&list)
+}
+
+// ForgetFrom removes the epochs that begin at off or later from memory. The file may go on listing them: off is the end
+// of a log that is being loaded, so the next load forgets them too.
+func (c *Cache) ForgetFrom(off record.Offset) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if list := below(c.Entries(), off); len(list) < len(c.Entries()) {
+		c.entries.Store(&list)
+	}
+}
+
+// TruncateFromEnd removes the epochs that begin at off or later, from the file too.
 func (c *Cache) TruncateFromEnd(off record.Offset) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	list := c.Entries()
-	keep := search(list, func(e Entry) bool { return e.StartOffset >= off })
-	if keep == len(list) {
-		return nil
+	list := below(c.Entries(), off)
+	if len(below(c.saved, off)) < len(c.saved) {
+		return c.replaceLocked(list)
 	}
-	return c.replaceLocked(list[:keep:keep])
+	if len(list) < len(c.Entries()) {
+		c.entries.Store(&list)
+	}
+	return nil
 }
 
-// TruncateFromStart lets the history begin at off: older epochs go, and the one that contains off begins there.
-func (c *Cache) TruncateFromStart(off record.Offset) error {
+// below returns the entries that begin below off.
+func below(list []Entry, off record.Offset) []Entry {
+	keep := search(list, func(e Entry) bool { return e.StartOffset >= off })
+	return list[:keep:keep]
+}
+
+// TruncateFromStart lets the history begin at off, in memory: older epochs go, and the one that contains off begins
+// there. Loading does it again, so the file follows with the next Save.
+func (c *Cache) TruncateFromStart(off record.Offset) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	list := c.Entries()
 	above := search(list, func(e Entry) bool { return e.StartOffset > off })
 	if above == 0 || above == 1 && list[0].StartOffset == off {
-		return nil
+		return
 	}
 	kept := slices.Clone(list[above-1:])
 	kept[0].StartOffset = off
-	return c.adoptLocked(kept)
+	c.entries.Store(&kept)
 }
 
-// Clear removes all epochs.
+// Clear removes all epochs, from the file too.
 func (c *Cache) Clear() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if len(c.Entries()) == 0 {
+	if len(c.saved) == 0 {
+		c.entries.Store(new([]Entry))
 		return nil
 	}
 	return c.replaceLocked(nil)
 }
 
-// adoptLocked is replaceLocked for changes that can be found again in the log above the recovery point, or repeated:
-// where there is no room for the file they count all the same, and Save has to succeed before the recovery point rises.
-func (c *Cache) adoptLocked(list []Entry) error {
-	err := c.replaceLocked(list)
-	if vfs.IsShortage(err) {
-		c.entries.Store(&list)
-		c.unsaved = true
-		return nil
-	}
-	return err
-}
-
-// Save writes what there was no room for before; it does nothing if there is nothing.
-func (c *Cache) Save() error {
+// Save makes the history below offset end durable, and does nothing where the file tells it already. When it has failed, memory
+// is as it was and Save can be tried again.
+func (c *Cache) Save(end record.Offset) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if !c.unsaved {
+	if slices.Equal(below(c.Entries(), end), below(c.saved, end)) {
 		return nil
 	}
 	return c.replaceLocked(c.Entries())
@@ -235,7 +259,7 @@ func (c *Cache) replaceLocked(list []Entry) error {
 		return err
 	}
 	c.entries.Store(&list)
-	c.unsaved = false
+	c.saved = list
 	return nil
 }
 

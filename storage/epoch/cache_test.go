@@ -71,16 +71,29 @@ func TestFileBytes(t *testing.T) {
 	if got := content(t, m, "/"+File); got != "" {
 		t.Errorf("new: %q", got)
 	}
+	start := func(off record.Offset) func() error {
+		return func() error { c.TruncateFromStart(off); return nil }
+	}
 	steps := []struct {
 		do   func() error
 		want string
 	}{
-		{func() error { return c.Assign(0, 0) }, "0\n1\n0 0\n"},
-		{func() error { return c.Assign(5, 1180) }, "0\n2\n0 0\n5 1180\n"},
+		{func() error { return c.Assign(0, 0) }, ""},
+		{func() error { return c.Save(0) }, ""},
+		{func() error { return c.Save(1) }, "0\n1\n0 0\n"},
+		{func() error { return c.Assign(3, 1180) }, "0\n1\n0 0\n"},
+		{func() error { return c.Save(1180) }, "0\n1\n0 0\n"}, // an epoch without records below the offset
+		{func() error { return c.Assign(5, 1180) }, "0\n1\n0 0\n"},
+		{func() error { return c.Save(1181) }, "0\n2\n0 0\n5 1180\n"},
 		{func() error { return c.Assign(5, 2000) }, "0\n2\n0 0\n5 1180\n"},
-		{func() error { return c.TruncateFromStart(7) }, "0\n2\n0 7\n5 1180\n"},
+		{start(7), "0\n2\n0 0\n5 1180\n"},
 		{func() error { return c.TruncateFromEnd(1180) }, "0\n1\n0 7\n"},
+		{func() error { return c.TruncateFromEnd(7) }, "0\n0\n"},
+		{func() error { return c.Assign(6, 8) }, "0\n0\n"},
+		{func() error { return c.TruncateFromEnd(8) }, "0\n0\n"}, // the file never had it
+		{func() error { return errors.Join(c.Assign(6, 8), c.Save(9)) }, "0\n1\n6 8\n"},
 		{c.Clear, "0\n0\n"},
+		{func() error { return errors.Join(c.Assign(6, 8), c.Clear(), c.Save(9)) }, "0\n0\n"},
 	}
 	for i, s := range steps {
 		if err := s.do(); err != nil {
@@ -180,8 +193,78 @@ func TestReadRefuses(t *testing.T) {
 	}
 }
 
-// TestModel compares random operations with what they mean on a plain list, and what a crash at any time leaves with
-// what the methods that had returned said (EPO-2).
+// TestRelearn: what recovery finds in the log corrects a file that is older or newer than the log (EPO-3).
+func TestRelearn(t *testing.T) {
+	for name, c := range map[string]struct {
+		file, batches, want [][2]int64
+	}{
+		"the file is behind":                    {[][2]int64{{1, 0}}, [][2]int64{{1, 5}, {4, 10}, {4, 20}}, [][2]int64{{1, 0}, {4, 10}}},
+		"nothing new":                           {[][2]int64{{1, 0}, {4, 10}, {7, 30}}, [][2]int64{{4, 10}, {4, 20}}, [][2]int64{{1, 0}, {4, 10}, {7, 30}}},
+		"an epoch that got no record":           {[][2]int64{{1, 0}, {4, 10}}, [][2]int64{{6, 10}}, [][2]int64{{1, 0}, {6, 10}}},
+		"an older leader's records there":       {[][2]int64{{1, 0}, {4, 10}}, [][2]int64{{3, 10}, {3, 20}}, [][2]int64{{1, 0}, {3, 10}}},
+		"truncated, and the same epoch goes on": {[][2]int64{{1, 0}, {4, 15}}, [][2]int64{{1, 10}, {1, 15}, {7, 20}}, [][2]int64{{1, 0}, {7, 20}}},
+		"no file":                               {nil, [][2]int64{{2, 0}, {2, 5}, {3, 9}}, [][2]int64{{2, 0}, {3, 9}}},
+		"one batch with a flipped bit":          {[][2]int64{{1, 0}}, [][2]int64{{1, 5}, {65, 10}, {1, 20}, {2, 30}}, [][2]int64{{1, 20}, {2, 30}}},
+	} {
+		cache := assigned(t, c.file...)
+		for _, b := range c.batches {
+			cache.Relearn(record.LeaderEpoch(b[0]), record.Offset(b[1]))
+		}
+		var got [][2]int64
+		for _, e := range cache.Entries() {
+			got = append(got, [2]int64{int64(e.Epoch), int64(e.StartOffset)})
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%s: %v, want %v", name, got, c.want)
+		}
+	}
+}
+
+// model is what a Cache should hold in memory and in its file.
+type model struct{ mem, disk []Entry }
+
+func cut(list []Entry, off record.Offset) []Entry {
+	return slices.DeleteFunc(slices.Clone(list), func(e Entry) bool { return e.StartOffset >= off })
+}
+
+func (m *model) assign(e Entry) {
+	if n := len(m.mem); n > 0 && m.mem[n-1].Epoch == e.Epoch && m.mem[n-1].StartOffset <= e.StartOffset {
+		return
+	}
+	list := slices.Clone(m.mem)
+	for n := len(list); n > 0 && (list[n-1].Epoch >= e.Epoch || list[n-1].StartOffset >= e.StartOffset); n = len(list) {
+		list = list[:n-1]
+	}
+	m.mem = append(list, e)
+}
+
+func (m *model) truncateFromEnd(off record.Offset) {
+	m.mem = cut(m.mem, off)
+	if !slices.Equal(cut(m.disk, off), m.disk) {
+		m.disk = m.mem
+	}
+}
+
+func (m *model) truncateFromStart(off record.Offset) {
+	rest := slices.Clone(m.mem)
+	last := record.NoLeaderEpoch
+	for len(rest) > 0 && rest[0].StartOffset <= off {
+		last, rest = rest[0].Epoch, rest[1:]
+	}
+	if last >= 0 {
+		rest = append([]Entry{{last, off}}, rest...)
+	}
+	m.mem = rest
+}
+
+func (m *model) save(end record.Offset) {
+	if !slices.Equal(cut(m.mem, end), cut(m.disk, end)) {
+		m.disk = m.mem
+	}
+}
+
+// TestModel compares random operations with what they mean on plain lists, and what a crash at any time leaves with
+// what the methods that had returned said (EPO-2, EPO-3).
 func TestModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := vfs.NewMem()
@@ -189,84 +272,80 @@ func TestModel(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var want []Entry
-		offset := rapid.Int64Range(0, 60)
+		var want model
+		offset := func(t *rapid.T) record.Offset { return record.Offset(rapid.Int64Range(0, 60).Draw(t, "offset")) }
+		entry := func(t *rapid.T) Entry {
+			return Entry{record.LeaderEpoch(rapid.Int32Range(0, 20).Draw(t, "epoch")), offset(t)}
+		}
+		check := func(t *rapid.T, err error) {
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
 		t.Repeat(map[string]func(*rapid.T){
 			"assign": func(t *rapid.T) {
-				e := Entry{record.LeaderEpoch(rapid.Int32Range(0, 20).Draw(t, "epoch")), record.Offset(offset.Draw(t, "start"))}
-				if err := c.Assign(e.Epoch, e.StartOffset); err != nil {
-					t.Fatal(err)
-				}
-				if n := len(want); n > 0 && want[n-1].Epoch == e.Epoch && want[n-1].StartOffset <= e.StartOffset {
-					return
-				}
-				for n := len(want); n > 0 && (want[n-1].Epoch >= e.Epoch || want[n-1].StartOffset >= e.StartOffset); n = len(want) {
-					want = want[:n-1]
-				}
-				want = append(slices.Clone(want), e)
+				e := entry(t)
+				check(t, c.Assign(e.Epoch, e.StartOffset))
+				want.assign(e)
 			},
-			"truncate from end": func(t *rapid.T) {
-				off := record.Offset(offset.Draw(t, "offset"))
-				if err := c.TruncateFromEnd(off); err != nil {
-					t.Fatal(err)
+			"relearn": func(t *rapid.T) {
+				e := entry(t)
+				known, ok := c.EpochFor(e.StartOffset)
+				c.Relearn(e.Epoch, e.StartOffset)
+				if !ok || known != e.Epoch {
+					want.mem = cut(want.mem, e.StartOffset)
+					want.assign(e)
 				}
-				want = slices.DeleteFunc(slices.Clone(want), func(e Entry) bool { return e.StartOffset >= off })
 			},
-			"truncate from start": func(t *rapid.T) {
-				off := record.Offset(offset.Draw(t, "offset"))
-				if err := c.TruncateFromStart(off); err != nil {
-					t.Fatal(err)
-				}
-				var removed []Entry
-				rest := slices.DeleteFunc(slices.Clone(want), func(e Entry) bool {
-					if e.StartOffset <= off {
-						removed = append(removed, e)
-					}
-					return e.StartOffset <= off
-				})
-				if n := len(removed); n > 0 {
-					rest = append([]Entry{{removed[n-1].Epoch, off}}, rest...)
-				}
-				want = rest
-			},
+			"truncate from end":   func(t *rapid.T) { o := offset(t); check(t, c.TruncateFromEnd(o)); want.truncateFromEnd(o) },
+			"forget":              func(t *rapid.T) { o := offset(t); c.ForgetFrom(o); want.mem = cut(want.mem, o) },
+			"truncate from start": func(t *rapid.T) { o := offset(t); c.TruncateFromStart(o); want.truncateFromStart(o) },
+			"save":                func(t *rapid.T) { o := offset(t); check(t, c.Save(o)); want.save(o) },
 			"crash": func(t *rapid.T) {
-				if err := m.SyncDir("/"); err != nil { // the file was created without
-					t.Fatal(err)
-				}
+				check(t, m.SyncDir("/")) // the file was created without
 				m = m.CrashKeeping(rapid.Uint64().Draw(t, "seed"))
-				if c, err = Open(m, "/"+File); err != nil {
-					t.Fatal(err)
-				}
+				c, err = Open(m, "/"+File)
+				check(t, err)
+				want.mem = want.disk
 			},
 			"": func(t *rapid.T) {
-				if !slices.Equal(c.Entries(), want) {
-					t.Fatalf("%v, want %v", c.Entries(), want)
+				if !slices.Equal(c.Entries(), want.mem) {
+					t.Fatalf("%v, want %v", c.Entries(), want.mem)
 				}
 				onDisk, err := Read(m, "/"+File)
-				if err != nil || !slices.Equal(onDisk, want) {
-					t.Fatalf("on disk %v %v, want %v", onDisk, err, want)
+				if err != nil || !slices.Equal(onDisk, want.disk) {
+					t.Fatalf("on disk %v %v, want %v", onDisk, err, want.disk)
 				}
 			},
 		})
 	})
 }
 
-// TestFailedWriteChangesNothing lets each operation of a change fail: memory stays what it was (EPO-2).
+// TestFailedWriteChangesNothing lets each operation of a write fail: memory stays what it was, and saving can be tried
+// again.
 func TestFailedWriteChangesNothing(t *testing.T) {
 	errTest := errors.New("test error")
 	for n := int64(1); n <= 6; n++ {
 		armed := false
 		inject := vfs.FailNth(n, func(vfs.Op) bool { return armed }, errTest)
-		c := open(t, vfs.NewFault(vfs.NewMem(), inject))
-		if err := c.Assign(1, 10); err != nil {
+		fsys := vfs.NewFault(vfs.NewMem(), inject)
+		c := open(t, fsys)
+		if err := errors.Join(c.Assign(1, 10), c.Save(11), c.Assign(2, 20)); err != nil {
 			t.Fatal(err)
 		}
+		want := []Entry{{1, 10}, {2, 20}}
 		armed = true
-		if err := c.Assign(2, 20); !errors.Is(err, errTest) {
+		if err := c.Save(21); !errors.Is(err, errTest) {
 			t.Errorf("operation %d: %v", n, err)
 		}
-		if got := c.Entries(); !slices.Equal(got, []Entry{{1, 10}}) {
+		if got := c.Entries(); !slices.Equal(got, want) {
 			t.Errorf("operation %d: %v", n, got)
+		}
+		if err := c.Save(21); err != nil {
+			t.Errorf("operation %d, again: %v", n, err)
+		}
+		if got, err := Read(fsys, "/"+File); err != nil || !slices.Equal(got, want) {
+			t.Errorf("operation %d: on disk %v %v", n, got, err)
 		}
 	}
 }
@@ -284,7 +363,7 @@ func TestRenamed(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.Renamed("/b/" + File)
-	if err := c.Assign(1, 2); err != nil {
+	if err := errors.Join(c.Assign(1, 2), c.Save(3)); err != nil {
 		t.Fatal(err)
 	}
 	if got := content(t, m, "/b/"+File); got != "0\n1\n1 2\n" {
@@ -311,7 +390,8 @@ func TestReadersDuringChanges(t *testing.T) {
 		})
 	}
 	for i := range record.Offset(200) {
-		if err := errors.Join(c.Assign(record.LeaderEpoch(i), 2*i), c.TruncateFromStart(i), c.TruncateFromEnd(3*i)); err != nil {
+		c.TruncateFromStart(i)
+		if err := errors.Join(c.Assign(record.LeaderEpoch(i), 2*i), c.Save(i), c.TruncateFromEnd(3*i)); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -2,6 +2,7 @@ package index
 
 import (
 	"fmt"
+	"os"
 
 	"github.com/samsalog/samsa/vfs"
 )
@@ -14,7 +15,7 @@ func (t *table) Seal() error {
 	if !t.active {
 		return nil
 	}
-	if t.view.Load() == nil { // never used: what the file holds is what it held when it was opened
+	if t.view.Load() == nil || t.asFound { // never written: the file holds what it held when it was opened
 		t.active = false
 		return nil
 	}
@@ -36,6 +37,17 @@ func (t *table) Seal() error {
 	t.view.Store(sealed)
 	t.active = false
 	return nil
+}
+
+// Activate makes a sealed index writable, with all entries that it has. Nothing is opened or read before the first use.
+func (t *table) Activate() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.active || t.closed {
+		return
+	}
+	t.active, t.asFound = true, true
+	_ = t.handle.Swap(t.pool.Lazy(t.path, os.O_RDWR)).Close() // it was read only: nothing to lose
 }
 
 // Sync makes all entries durable. An index that was not changed since the last Sync is not touched.

@@ -43,6 +43,8 @@ type table struct {
 	closed bool
 	saved  int  // entries that are in the file
 	dirty  bool // the file was changed since the last Sync
+	// asFound: nothing was appended since Activate took over a file that had been sealed.
+	asFound bool
 }
 
 // view is what readers see: n entries, of which those from first on are on the heap (IDX-3).
@@ -164,6 +166,7 @@ func (t *table) readAt(dst []byte, entry int) error {
 
 // appendLocked adds one encoded entry.
 func (t *table) appendLocked(v *view, entry []byte) error {
+	t.asFound = false
 	n := v.count()
 	at := (n - v.first) * t.size
 	if at+t.size > len(v.heap) {
@@ -227,6 +230,7 @@ func (t *table) saveLocked(v *view) error {
 
 // cutLocked keeps the first n entries, makes the index active again and publishes that.
 func (t *table) cutLocked(n int) error {
+	t.asFound = false
 	if v := t.view.Load(); v != nil && n > 0 {
 		if err := t.saveLocked(v); err != nil {
 			return err

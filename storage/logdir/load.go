@@ -192,7 +192,9 @@ func (m *Manager) tryLoad(d *dir, j job, want Want) error {
 		return m.setAside(d, j)
 	}
 	e := &entry{dir: d}
-	e.log, err = storage.Open(m.logOptions(e, j.tp, id, config, path, true))
+	o := m.logOptions(e, j.tp, id, config, path, true)
+	o.TopicIDStored = !id.IsZero()
+	e.log, err = storage.Open(o)
 	if err != nil {
 		return err
 	}

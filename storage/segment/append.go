@@ -44,6 +44,7 @@ func (s *Segment) write(b []byte, pos int64) error {
 	}
 	defer s.log.Release()
 	s.dirty.Store(true)
+	s.unchanged.Store(false)
 	if _, err = file.WriteAt(b, pos); !vfs.IsFull(err) {
 		return err
 	}
@@ -128,6 +129,10 @@ func (s *Segment) readFirst() error {
 
 // Seal ends the segment: the final time entry, indexes trimmed, the log cut to its size. It does not sync.
 func (s *Segment) Seal() error {
+	if s.Unchanged() {
+		s.active.Store(false)
+		return errors.Join(s.offsets.Load().Seal(), s.times.Load().Seal())
+	}
 	if err := s.SealDamaged(); err != nil {
 		return err
 	}

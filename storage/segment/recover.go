@@ -83,6 +83,7 @@ func (s *Segment) rewindIndexes(from int64, offset record.Offset) error {
 	s.heal.Lock()
 	defer s.heal.Unlock()
 	s.active.Store(true)
+	s.unchanged.Store(false)
 	s.sinceIndex = 0
 	if from == 0 {
 		s.setLargest(record.NoTimestamp, s.o.Base)

@@ -71,6 +71,8 @@ type Segment struct {
 	remake, heal sync.Mutex
 	// active: appended to; written by the writer. Only sealed segments are healed.
 	active atomic.Bool
+	// unchanged: nothing was written since Activate took over the files as an orderly end had left them.
+	unchanged atomic.Bool
 
 	// Only the writer uses these.
 	sinceIndex int64 // bytes since the last index entry
@@ -184,6 +186,10 @@ func (s *Segment) Size() int64 { return s.size.Load() }
 
 // Path is the current path of the `.log`.
 func (s *Segment) Path() string { return s.log.Name() }
+
+// Unchanged reports whether the segment is as an orderly end has left it, so that it is durable with its indexes and its
+// name, and ending it once more changes nothing.
+func (s *Segment) Unchanged() bool { return s.unchanged.Load() }
 
 // Fits reports whether an offset is within reach of the base (LOG-7).
 func (s *Segment) Fits(o record.Offset) bool { return o >= s.o.Base && o-s.o.Base <= maxRelative }

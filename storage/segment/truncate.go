@@ -1,32 +1,38 @@
 package segment
 
 import (
-	"math"
-
 	"github.com/samsalog/samsa/record"
 	"github.com/samsalog/samsa/vfs"
 )
 
-// Activate makes a segment that was opened the one that is appended to. Its largest timestamp must be readable.
-func (s *Segment) Activate() error {
+// Activate makes a segment that was opened the one that is appended to. Its largest timestamp must be readable; nothing
+// else is read, and nothing is opened for writing before the first append. clean: an orderly end has left it like this,
+// see Unchanged.
+func (s *Segment) Activate(clean bool) error {
 	if s.active.Load() {
 		return nil
 	}
 	if _, _, err := s.MaxTimestamp(); err != nil {
 		return err
 	}
+	s.activate(clean)
+	return nil
+}
+
+// ActivateEmpty is Activate for a segment that an orderly end has left empty, indexes included.
+func (s *Segment) ActivateEmpty() {
+	s.setLargest(record.NoTimestamp, s.o.Base)
+	s.activate(true)
+}
+
+func (s *Segment) activate(clean bool) {
 	s.heal.Lock()
 	defer s.heal.Unlock()
-	// Truncating beyond the end keeps every entry and makes the index writable.
-	if err := s.offsets.Load().Truncate(math.MaxInt64); err != nil {
-		return err
-	}
-	if err := s.times.Load().Truncate(math.MaxInt64); err != nil {
-		return err
-	}
+	s.offsets.Load().Activate()
+	s.times.Load().Activate()
 	s.active.Store(true)
+	s.unchanged.Store(clean)
 	s.sinceIndex = 0
-	return nil
 }
 
 // TruncateTo removes everything from the batch that holds offset to, or the first one behind it, and makes the segment
@@ -51,6 +57,7 @@ func (s *Segment) TruncateTo(to record.Offset, nowMs int64) (int64, error) {
 		return 0, err
 	}
 	s.active.Store(true)
+	s.unchanged.Store(false)
 	s.sinceIndex = 0
 	if pos == 0 {
 		s.createdMs, s.firstKnown, s.firstTimestamp = nowMs, false, record.NoTimestamp
