@@ -11,6 +11,7 @@ import (
 	"github.com/samsalog/samsa/internal/group"
 	"github.com/samsalog/samsa/internal/metadata"
 	"github.com/samsalog/samsa/internal/replica"
+	"github.com/samsalog/samsa/internal/txn"
 	"github.com/samsalog/samsa/internal/wire"
 	"github.com/samsalog/samsa/storage/logdir"
 )
@@ -21,6 +22,7 @@ type Broker struct {
 	store    *metadata.Store
 	replicas *replica.Manager
 	groups   *group.Service
+	txns     *txn.Service
 	server   *wire.Server
 	ctl      *controller.Controller
 	bound    []net.Listener
@@ -61,7 +63,8 @@ func (b *Broker) Shutdown(ctx context.Context) error {
 	b.stop.Do(func() {
 		err := b.server.Shutdown(ctx)
 		b.serving.Wait()
-		// The coordinators still append; they end before the logs do.
+		// The coordinators still append; they end before the logs do. Ends of transactions go through the groups.
+		b.txns.Close()
 		b.groups.Close()
 		b.replicas.Close()
 		b.stopErr = errors.Join(err, b.ctl.Shutdown(), b.dirs.Close(), b.store.Close())

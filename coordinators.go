@@ -1,6 +1,7 @@
 package samsa
 
 import (
+	"context"
 	"errors"
 	"strconv"
 	"time"
@@ -8,24 +9,33 @@ import (
 	"github.com/samsalog/samsa/internal/config"
 	"github.com/samsalog/samsa/internal/coord"
 	"github.com/samsalog/samsa/internal/group"
+	"github.com/samsalog/samsa/internal/metadata"
 	"github.com/samsalog/samsa/internal/replica"
+	"github.com/samsalog/samsa/internal/txn"
 	"github.com/samsalog/samsa/record"
+	"github.com/samsalog/samsa/storage"
 )
 
-// offsetsObserver makes this node the coordinator of the groups whose partition it leads.
-type offsetsObserver struct{ groups *group.Service }
+// coordinatorObserver makes this node the coordinator of the groups and transactional ids whose partition it leads.
+type coordinatorObserver struct{ b *Broker }
 
 // Elected implements replica.Observer.
-func (o offsetsObserver) Elected(p *replica.Partition) {
-	if tp := p.TopicPartition(); tp.Topic == group.OffsetsTopic {
-		o.groups.Elected(tp.Partition, p)
+func (o coordinatorObserver) Elected(p *replica.Partition) {
+	switch tp := p.TopicPartition(); tp.Topic {
+	case group.OffsetsTopic:
+		o.b.groups.Elected(tp.Partition, p)
+	case txn.TransactionsTopic:
+		o.b.txns.Elected(tp.Partition, p)
 	}
 }
 
 // Resigned implements replica.Observer.
-func (o offsetsObserver) Resigned(tp record.TopicPartition) {
-	if tp.Topic == group.OffsetsTopic {
-		o.groups.Resigned(tp.Partition)
+func (o coordinatorObserver) Resigned(tp record.TopicPartition) {
+	switch tp.Topic {
+	case group.OffsetsTopic:
+		o.b.groups.Resigned(tp.Partition)
+	case txn.TransactionsTopic:
+		o.b.txns.Resigned(tp.Partition)
 	}
 }
 
@@ -59,6 +69,86 @@ func (s *starting) createOffsetsTopic() error {
 		"cleanup.policy":   "compact",
 		"compression.type": "producer",
 		"segment.bytes":    strconv.Itoa(l.Int("offsets.topic.segment.bytes")),
+	})
+	return err
+}
+
+// startCoordinators makes the coordinators of groups and transactions. Each needs the other: commits of offsets ask
+// about their transaction, ends of transactions go to the groups' partitions.
+func (s *starting) startCoordinators() {
+	b := s.b
+	b.groups = group.NewService(group.Options{
+		Config: func() group.Settings { return groupSettings(s.current()) }, Metadata: b.store.Image,
+		CreateOffsetsTopic: s.createOffsetsTopic, AppendError: coordinatorError, Logger: s.room("group"),
+		CommitTimeout: s.current().Duration("offsets.commit.timeout.ms"), LoadBufferBytes: s.current().Int("offsets.load.buffer.size"),
+		VerifyTxn: func(ctx context.Context, v group.TxnVerification) int16 {
+			return b.txns.Verify(ctx, txn.Verification{
+				TransactionalID: v.TransactionalID, ProducerID: v.ProducerID, ProducerEpoch: v.ProducerEpoch,
+				Partitions: []record.TopicPartition{v.Partition}, Add: v.Add,
+			})[0]
+		},
+	})
+	s.undos = append(s.undos, b.groups.Close)
+	b.txns = txn.NewService(txn.Options{
+		Config: func() txn.Settings { return txnSettings(s.current(), b.store.Image()) },
+		Topic:  func() (txn.Topic, bool) { return transactionsTopic(b.store.Image()) }, CreateTopic: s.createTransactionsTopic,
+		Exists: func(tp record.TopicPartition) bool { return exists(b.store.Image(), tp) }, Append: b.appendMarker,
+		OffsetsTopic: group.OffsetsTopic, AppendToGroups: b.groups.WriteMarker, OffsetsPartition: b.offsetsPartition,
+		NextProducerID:  txn.NewProducerIDs(s.ctl.AllocateProducerIDs).Next,
+		LoadBufferBytes: s.current().Int("transaction.state.log.load.buffer.size"), AppendError: coordinatorError, Logger: s.room("txn"),
+	})
+	s.undos = append(s.undos, b.txns.Close)
+}
+
+// appendMarker ends a transaction on a partition that this node leads.
+func (b *Broker) appendMarker(tp record.TopicPartition, marker []byte, o storage.AppendOptions) error {
+	p, err := b.replicas.Partition(tp.Topic, tp.Partition)
+	if err != nil {
+		return err
+	}
+	_, err = p.Append(marker, o)
+	return err
+}
+
+func (b *Broker) offsetsPartition(ctx context.Context, id string) (record.TopicPartition, error) {
+	p, err := b.groups.Locate(ctx, id)
+	return record.TopicPartition{Topic: group.OffsetsTopic, Partition: p}, err
+}
+
+func exists(i *metadata.Image, tp record.TopicPartition) bool {
+	t := i.Topics.ByName(tp.Topic)
+	return t != nil && tp.Partition >= 0 && int(tp.Partition) < len(t.Partitions)
+}
+
+func transactionsTopic(i *metadata.Image) (txn.Topic, bool) {
+	t := i.Topics.ByName(txn.TransactionsTopic)
+	if t == nil {
+		return txn.Topic{}, false
+	}
+	return txn.Topic{ID: t.ID, Partitions: int32(len(t.Partitions))}, true
+}
+
+func txnSettings(l config.Layers, i *metadata.Image) txn.Settings {
+	return txn.Settings{
+		MaxTimeout:       l.Duration("transaction.max.timeout.ms"),
+		AbortInterval:    l.Duration("transaction.abort.timed.out.transaction.cleanup.interval.ms"),
+		IDExpiration:     l.Duration("transactional.id.expiration.ms"),
+		ExpiryInterval:   l.Duration("transaction.remove.expired.transaction.cleanup.interval.ms"),
+		VerifyPartitions: l.Bool("transaction.partition.verification.enable"),
+		AddRetryMax:      l.Duration("add.partitions.to.txn.retry.backoff.max.ms"),
+		TxnVersion:       i.Features[metadata.TxnVersionFeature],
+	}
+}
+
+// createTransactionsTopic makes the topic that transactions keep their state in, with the settings that Kafka gives it.
+func (s *starting) createTransactionsTopic() error {
+	l := s.current()
+	_, err := s.ctl.CreateTopic(txn.TransactionsTopic, int32(l.Int("transaction.state.log.num.partitions")), int16(l.Int("transaction.state.log.replication.factor")), map[string]string{
+		"cleanup.policy":                 "compact",
+		"compression.type":               "uncompressed",
+		"min.insync.replicas":            strconv.Itoa(l.Int("transaction.state.log.min.isr")),
+		"segment.bytes":                  strconv.Itoa(l.Int("transaction.state.log.segment.bytes")),
+		"unclean.leader.election.enable": "false",
 	})
 	return err
 }

@@ -10,7 +10,6 @@ import (
 
 	"github.com/samsalog/samsa/internal/config"
 	"github.com/samsalog/samsa/internal/controller"
-	"github.com/samsalog/samsa/internal/group"
 	"github.com/samsalog/samsa/internal/handler"
 	"github.com/samsalog/samsa/internal/metadata"
 	"github.com/samsalog/samsa/internal/replica"
@@ -99,13 +98,8 @@ func (s *starting) host(context.Context) error {
 		Assign: func(_ context.Context, placed []replica.Placement) error { return assign(s.ctl, placed) },
 	})
 	s.undos = append(s.undos, b.replicas.Close)
-	b.groups = group.NewService(group.Options{
-		Config: func() group.Settings { return groupSettings(s.current()) }, Metadata: b.store.Image,
-		CreateOffsetsTopic: s.createOffsetsTopic, AppendError: coordinatorError, Logger: s.room("group"),
-		CommitTimeout: s.current().Duration("offsets.commit.timeout.ms"), LoadBufferBytes: s.current().Int("offsets.load.buffer.size"),
-	})
-	s.undos = append(s.undos, b.groups.Close)
-	b.replicas.Observe(offsetsObserver{b.groups})
+	s.startCoordinators()
+	b.replicas.Observe(coordinatorObserver{b})
 	b.replicas.Start(b.store.Image())
 	b.store.Subscribe(b.replicas)
 	b.store.Subscribe(b.groups)
@@ -127,7 +121,7 @@ func (s *starting) serve(context.Context) error {
 	b, l := s.b, s.current()
 	h := handler.New(handler.Deps{
 		Config: s.current, Metadata: b.store, Controller: s.ctl, Replicas: b.replicas, Groups: b.groups, LogDirs: b.dirs,
-		ProducerIDs: handler.NewProducerIDs(s.ctl.AllocateProducerIDs), CreateOffsetsTopic: s.createOffsetsTopic,
+		Transactions: b.txns, CreateOffsetsTopic: s.createOffsetsTopic, CreateTransactionsTopic: s.createTransactionsTopic,
 		Logger: s.room("handler"), Levels: &s.levels, NodeID: s.nodeID(),
 	})
 	b.server = wire.NewServer(wire.Options{Handler: h, Logger: s.room("wire"), Limits: limits(l)})

@@ -76,6 +76,12 @@ func edges() []edge {
 		{"internal/group", "record", "batches and offsets"},
 		{"internal/group", "storage/producer", "refusals of transactional commits become error codes"},
 
+		{"internal/txn", "internal/coord", "transactional ids are shards of a coordinator"},
+		{"internal/txn", "internal/stored", "transaction records"},
+		{"internal/txn", "record", "producer ids, batches of markers"},
+		{"internal/txn", "storage", "append options of markers"},
+		{"internal/txn", "storage/producer", "which refusals of a marker are final"},
+
 		// edge
 		{"internal/handler", "internal/config", "DescribeConfigs and AlterConfigs"},
 		{"internal/handler", "internal/controller", "topic administration"},
@@ -83,6 +89,7 @@ func edges() []edge {
 		{"internal/handler", "internal/loglevel", "broker logger configs"},
 		{"internal/handler", "internal/metadata", "the image that answers Metadata"},
 		{"internal/handler", "internal/replica", "produce, fetch, offsets"},
+		{"internal/handler", "internal/txn", "transaction APIs, verification of produced partitions"},
 		{"internal/handler", "internal/stored", "the bytes of member subscriptions"},
 		{"internal/handler", "internal/wire", "requests in, replies out"},
 		{"internal/handler", "record", "domain types"},
@@ -103,6 +110,7 @@ func edges() []edge {
 		{"", "internal/loglevel", "composition"},
 		{"", "internal/metadata", "composition"},
 		{"", "internal/replica", "composition"},
+		{"", "internal/txn", "composition"},
 		{"", "internal/wire", "composition"},
 		{"", "record", "composition"},
 		{"", "storage", "composition"},
@@ -132,6 +140,7 @@ func modules() map[string]map[string]string {
 		"internal/handler":    {"github.com/twmb/franz-go/pkg/": messages},
 		"internal/controller": {"github.com/twmb/franz-go/pkg/": messages},
 		"internal/group":      {"github.com/twmb/franz-go/pkg/": messages},
+		"internal/txn":        {"github.com/twmb/franz-go/pkg/": messages},
 		"internal/cli":        {"github.com/twmb/franz-go/pkg/": "the client and admin client", "github.com/spf13/": "the command line"},
 	}
 }

@@ -28,10 +28,11 @@ const adminClientID = "__admin_client"
 
 // produce appends one batch to each partition of the request (broker side: ReplicaManager.appendRecords).
 // With one replica an appended batch is below the high watermark at once, so acks=all waits for nothing.
-func (h *Handler) produce(_ context.Context, r *wire.Request) wire.Reply {
+func (h *Handler) produce(ctx context.Context, r *wire.Request) wire.Reply {
 	req := r.Body.(*kmsg.ProduceRequest)
 	resp := req.ResponseKind().(*kmsg.ProduceResponse)
 	p := produceCall{h: h, r: r, req: req, image: h.deps.Metadata.Image()}
+	p.verifyTxn(ctx)
 	failed := false
 	resp.Topics = make([]kmsg.ProduceResponseTopic, 0, len(req.Topics))
 	for i := range req.Topics {
@@ -57,20 +58,13 @@ type produceCall struct {
 	image *metadata.Image
 	// denied are the partitions that answered NOT_LEADER_OR_FOLLOWER, with the leader to go to.
 	hinted map[int32]bool
+	txn    produceTxn
 }
 
 func (c *produceCall) topic(t *kmsg.ProduceRequestTopic) kmsg.ProduceResponseTopic {
 	out := kmsg.NewProduceResponseTopic()
 	out.Topic, out.TopicID = t.Topic, t.TopicID
-	name, id, unknown := t.Topic, record.UUID(t.TopicID), kerr.UnknownTopicOrPartition.Code
-	if c.r.Version >= produceTopicID {
-		unknown = kerr.UnknownTopicID.Code
-		if it := c.image.Topics.ByID(id); it != nil {
-			name, unknown = it.Name, kerr.UnknownTopicOrPartition.Code
-		}
-	} else if it := c.image.Topics.ByName(name); it != nil {
-		id = it.ID
-	}
+	name, id, unknown := c.resolve(t)
 	out.Partitions = make([]kmsg.ProduceResponseTopicPartition, 0, len(t.Partitions))
 	for i := range t.Partitions {
 		if laterTwin(t.Partitions, i) {
@@ -79,6 +73,20 @@ func (c *produceCall) topic(t *kmsg.ProduceRequestTopic) kmsg.ProduceResponseTop
 		out.Partitions = append(out.Partitions, c.partition(name, id, unknown, &t.Partitions[i]))
 	}
 	return out
+}
+
+// resolve finds a topic by what the version names it with. unknown is the error of partitions that do not exist.
+func (c *produceCall) resolve(t *kmsg.ProduceRequestTopic) (name string, id record.UUID, unknown int16) {
+	name, id, unknown = t.Topic, t.TopicID, kerr.UnknownTopicOrPartition.Code
+	if c.r.Version >= produceTopicID {
+		unknown = kerr.UnknownTopicID.Code
+		if it := c.image.Topics.ByID(id); it != nil {
+			name, unknown = it.Name, kerr.UnknownTopicOrPartition.Code
+		}
+	} else if it := c.image.Topics.ByName(name); it != nil {
+		id = it.ID
+	}
+	return name, id, unknown
 }
 
 // laterTwin reports whether the partition at i is named again further on: Kafka collects a request in a
@@ -114,6 +122,9 @@ func (c *produceCall) partition(topic string, id record.UUID, unknown int16, p *
 		return out
 	}
 	if err == nil {
+		err = c.txn.refused
+	}
+	if err == nil {
 		err = c.append(part, batch, &out)
 	}
 	if err != nil {
@@ -128,15 +139,19 @@ func (c *produceCall) find(id record.UUID, partition int32) (*replica.Partition,
 }
 
 func (c *produceCall) append(part *replica.Partition, batch record.Batch, out *kmsg.ProduceResponseTopicPartition) error {
+	o := storage.AppendOptions{Origin: storage.Client}
 	if batch.Header().IsTransactional() {
-		return c.transactional()
+		var err error
+		if o.VerificationGuard, err = c.guard(partitionKey{part.TopicID(), part.TopicPartition().Partition}); err != nil {
+			return err
+		}
 	}
 	if c.req.Acks == -1 {
 		if err := part.CheckInSync(); err != nil {
 			return err
 		}
 	}
-	info, err := part.Append(batch, storage.AppendOptions{Origin: storage.Client})
+	info, err := part.Append(batch, o)
 	if err != nil {
 		return err
 	}
@@ -146,24 +161,13 @@ func (c *produceCall) append(part *replica.Partition, batch record.Batch, out *k
 	return nil
 }
 
-// transactional answers for a batch of a transaction. No transactional id has ever been registered here,
-// so each one is unknown, which is what Kafka says of such a batch.
-func (c *produceCall) transactional() error {
-	if c.req.TransactionID == nil {
-		return errNoTransactionalID
-	}
-	return errUnknownTransactionalID
-}
-
-var (
-	errNoTransactionalID      = errors.New("a transactional batch came without a transactional id")
-	errUnknownTransactionalID = errors.New("the transactional id is not known")
-)
-
 // fail fills in an error. The log start goes with the errors that the log itself found, so that an
 // idempotent producer can tell lost from expired records (KIP-360).
 func (c *produceCall) fail(out *kmsg.ProduceResponseTopicPartition, part *replica.Partition, err error) {
 	out.ErrorCode = produceCode(err)
+	if errors.Is(err, errNotAdded) {
+		c.describe(out, errNotAdded.Error())
+	}
 	var re *record.RecordsError
 	if errors.As(err, &re) && len(re.Records) > 0 {
 		c.describe(out, re.Message)
@@ -194,14 +198,10 @@ func (c *produceCall) describe(out *kmsg.ProduceResponseTopicPartition, text str
 
 // produceCode is the code of an error in the words of Produce.
 func produceCode(err error) int16 {
-	switch {
-	case errors.Is(err, errNoTransactionalID):
+	if errors.Is(err, errNoTransactionalID) {
 		return kerr.TransactionalIDAuthorizationFailed.Code
-	case errors.Is(err, errUnknownTransactionalID):
-		return kerr.InvalidProducerIDMapping.Code
-	default:
-		return code(err)
 	}
+	return code(err)
 }
 
 // foundByLog reports whether an error was found by validation or by the producer's state, not before.

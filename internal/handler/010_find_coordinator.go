@@ -11,6 +11,7 @@ import (
 
 	"github.com/samsalog/samsa/internal/group"
 	"github.com/samsalog/samsa/internal/metadata"
+	"github.com/samsalog/samsa/internal/txn"
 	"github.com/samsalog/samsa/internal/wire"
 )
 
@@ -71,15 +72,13 @@ func (h *Handler) coordinator(ctx context.Context, r *wire.Request, kind int8, k
 	return out
 }
 
-// coordinatorNode returns the node that coordinates a key. Transactions are not coordinated yet: asked for their
-// coordinator this node names itself, so that the client hears from InitProducerId, in one round, that they are not
-// served, instead of looking for a coordinator until its time is over.
+// coordinatorNode returns the node that coordinates a key.
 func (h *Handler) coordinatorNode(ctx context.Context, version int16, kind int8, key string) (int32, *fault) {
 	switch {
 	case kind == groupCoordinator:
-		return h.groupCoordinator(ctx, key)
+		return h.coordinatorOf(ctx, "group", key, group.OffsetsTopic, h.deps.Groups.Locate)
 	case kind == transactionCoordinator:
-		return h.deps.NodeID, nil
+		return h.coordinatorOf(ctx, "transactional_id", key, txn.TransactionsTopic, h.deps.Transactions.Locate)
 	case kind == shareCoordinator && (version < coordinatorShare || !sharePartitionKey(key)):
 		return -1, &fault{code: kerr.InvalidRequest}
 	case kind == shareCoordinator:
@@ -88,14 +87,14 @@ func (h *Handler) coordinatorNode(ctx context.Context, version int16, kind int8,
 	return -1, &fault{kerr.InvalidRequest, "there are no coordinators of type " + strconv.Itoa(int(kind))}
 }
 
-// groupCoordinator returns the leader of a group's partition of __consumer_offsets, which is made if need be.
-func (h *Handler) groupCoordinator(ctx context.Context, id string) (int32, *fault) {
-	partition, err := h.deps.Groups.Locate(ctx, id)
+// coordinatorOf returns the leader of a key's partition of a coordinator's topic, which is made if need be.
+func (h *Handler) coordinatorOf(ctx context.Context, what, key, topic string, locate func(context.Context, string) (int32, error)) (int32, *fault) {
+	partition, err := locate(ctx, key)
 	if err != nil {
-		h.deps.Logger.Warn("cannot tell a group's coordinator", "group", id, "err", err)
+		h.deps.Logger.Warn("cannot tell a coordinator", what, key, "err", err)
 		return -1, &fault{kerr.CoordinatorNotAvailable, ""}
 	}
-	if p := partitionOf(h.deps.Metadata.Image(), group.OffsetsTopic, partition); p != nil && p.Leader >= 0 {
+	if p := partitionOf(h.deps.Metadata.Image(), topic, partition); p != nil && p.Leader >= 0 {
 		return p.Leader, nil
 	}
 	return -1, &fault{kerr.CoordinatorNotAvailable, ""}

@@ -28,11 +28,9 @@ const rebootstrapRequired = 129
 //
 // A feature is named as supported only when all that it promises is served, and its finalized level is told only
 // then. The metadata log may well say more: a directory is formatted as Apache Kafka formats it, with
-// transaction.version 2, group.version 1, share.version 2 and streams.version 1. What clients do without them:
+// transaction.version 2, group.version 1, share.version 2 and streams.version 1. What clients make of them:
 //
-//   - transaction.version: Java and franz-go producers take its absence for level 0 and would use the old transaction
-//     protocol; as no transaction API is listed, a transactional producer fails at once with a clear error. Idempotent
-//     producers do not look. Told at level 2, producers would send EndTxn 5 and skip AddPartitionsToTxn.
+//   - transaction.version: told; from level 2 on producers send EndTxn 5 and leave AddPartitionsToTxn out (KIP-890).
 //   - group.version, share.version, streams.version: brokers gate their APIs with them; clients look only whether the
 //     APIs are listed, and they are not. A consumer with group.protocol=consumer fails with UnsupportedVersion.
 //   - metadata.version, kraft.version, eligible.leader.replicas.version: told, since the metadata log is written and
@@ -90,7 +88,7 @@ func (h *Handler) expected(version int16, req *kmsg.ApiVersionsRequest, image *m
 
 // servedFeatures are the features that everything is served of.
 func servedFeatures() []string {
-	return []string{metadata.MetadataVersionFeature, metadata.KRaftVersionFeature, metadata.ELRVersionFeature}
+	return []string{metadata.MetadataVersionFeature, metadata.KRaftVersionFeature, metadata.ELRVersionFeature, metadata.TxnVersionFeature}
 }
 
 func tellFeatures(resp *kmsg.ApiVersionsResponse, version int16, image *metadata.Image, kraft int16) {

@@ -15,6 +15,7 @@ import (
 	"github.com/samsalog/samsa/internal/config"
 	"github.com/samsalog/samsa/internal/group"
 	"github.com/samsalog/samsa/internal/stored"
+	"github.com/samsalog/samsa/internal/txn"
 	"github.com/samsalog/samsa/record"
 )
 
@@ -31,6 +32,21 @@ func newClusterNode(t *testing.T) clusterNode {
 	n.broker(1, 0, "PLAINTEXT")
 	n.h.deps.Groups = group.NewService(group.Options{Metadata: n.store.Image, Logger: n.h.deps.Logger})
 	t.Cleanup(n.h.deps.Groups.Close)
+	n.h.deps.CreateTransactionsTopic = func() error {
+		_, err := n.h.deps.Controller.CreateTopic(txn.TransactionsTopic, 3, 1, nil)
+		return err
+	}
+	n.h.deps.Transactions = txn.NewService(txn.Options{
+		Topic: func() (txn.Topic, bool) {
+			t := n.store.Image().Topics.ByName(txn.TransactionsTopic)
+			if t == nil {
+				return txn.Topic{}, false
+			}
+			return txn.Topic{ID: t.ID, Partitions: int32(len(t.Partitions))}, true
+		},
+		CreateTopic: n.h.deps.CreateTransactionsTopic,
+	})
+	t.Cleanup(n.h.deps.Transactions.Close)
 	n.h.deps.CreateOffsetsTopic = func() error {
 		_, err := n.h.deps.Controller.CreateTopic(group.OffsetsTopic, 3, 1, nil)
 		return err
@@ -356,8 +372,8 @@ func withProperty(t *testing.T, key, value string) func() config.Layers {
 	return func() config.Layers { return config.Layers{Static: static, NodeID: 1} }
 }
 
-// TestAutoCreationOfInternalTopics: __consumer_offsets has settings of its own; topics of coordinators that are not
-// served are not made.
+// TestAutoCreationOfInternalTopics: topics of coordinators have settings of their own; those of coordinators that are
+// not served are not made.
 func TestAutoCreationOfInternalTopics(t *testing.T) {
 	n := newClusterNode(t)
 	req := metadataOf(12, group.OffsetsTopic, "__transaction_state", "__share_group_state")
@@ -370,7 +386,7 @@ func TestAutoCreationOfInternalTopics(t *testing.T) {
 		}
 		codes[*topic.Topic] = topic.ErrorCode
 	}
-	want := map[string]int16{group.OffsetsTopic: 0, "__transaction_state": 3, "__share_group_state": 3}
+	want := map[string]int16{group.OffsetsTopic: 0, "__transaction_state": 0, "__share_group_state": 3}
 	if !maps.Equal(codes, want) {
 		t.Errorf("codes %v", codes)
 	}

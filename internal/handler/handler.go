@@ -11,6 +11,7 @@ import (
 	"github.com/samsalog/samsa/internal/loglevel"
 	"github.com/samsalog/samsa/internal/metadata"
 	"github.com/samsalog/samsa/internal/replica"
+	"github.com/samsalog/samsa/internal/txn"
 	"github.com/samsalog/samsa/internal/wire"
 	"github.com/samsalog/samsa/storage/logdir"
 )
@@ -24,12 +25,15 @@ type Deps struct {
 	Replicas   *replica.Manager
 	Groups     *group.Service
 	// LogDirs are the node's log directories with what they hold.
-	LogDirs     *logdir.Manager
-	ProducerIDs *ProducerIDs
+	LogDirs *logdir.Manager
+	// Transactions coordinates transactions and gives out producer ids.
+	Transactions *txn.Service
 	// CreateOffsetsTopic makes __consumer_offsets if it does not exist yet. When it returns nil, the metadata image
 	// has the topic.
 	CreateOffsetsTopic func() error
-	Logger             *slog.Logger
+	// CreateTransactionsTopic does the same for __transaction_state.
+	CreateTransactionsTopic func() error
+	Logger                  *slog.Logger
 	// Levels are the levels of Logger, told and changed as BROKER_LOGGER configs; nil when Logger has none to change.
 	Levels *loglevel.Levels
 	NodeID int32

@@ -85,6 +85,12 @@ func (p *Partition) leading() (*storage.Log, *role, error) {
 	return p.log, r, nil
 }
 
+// CheckLeads tells why this node does not serve the partition as its leader; nil if it does.
+func (p *Partition) CheckLeads() error {
+	_, _, err := p.leading()
+	return err
+}
+
 // checkEpoch compares the leader epoch that a client believes in with ours; a negative one is not checked.
 func (r *role) checkEpoch(client record.LeaderEpoch) error {
 	switch {
