@@ -29,6 +29,13 @@ func edges() []edge {
 		{"storage", "storage/producer", "a log has its producer state"},
 		{"storage", "storage/segment", "a log is a list of segments"},
 		{"storage", "vfs", "files and Regions"},
+		{"storage/cleaner", "record", "batches, keys and offsets"},
+		{"storage/cleaner", "storage", "the doors through which a log lets itself be cleaned"},
+		{"storage/cleaner", "storage/index", "the index of aborted transactions"},
+		{"storage/cleaner", "storage/producer", "the last batch of each producer is kept"},
+		{"storage/cleaner", "storage/segment", "segments are read and written anew"},
+		{"storage/cleaner", "vfs", "files"},
+		{"storage/logdir", "storage/cleaner", "a directory has its logs cleaned"},
 		{"storage/logdir", "record", "topic partitions and ids"},
 		{"storage/logdir", "storage", "a directory holds logs"},
 		{"storage/logdir", "storage/checkpoint", "the directory's checkpoint files"},
@@ -58,7 +65,6 @@ func edges() []edge {
 		{"internal/coord", "record", "batches of coordinator records"},
 		{"internal/coord", "storage", "a shard reads and appends to one log"},
 		{"internal/coord", "storage/producer", "a producer's fault is told apart from the partition's"},
-		{"internal/coord", "vfs", "Regions while loading a shard"},
 		{"internal/replica", "internal/metadata", "who leads what is in the image"},
 		{"internal/replica", "record", "offsets and epochs"},
 		{"internal/replica", "storage", "a hosted partition is a log"},
@@ -90,13 +96,9 @@ func edges() []edge {
 		{"internal/handler", "internal/metadata", "the image that answers Metadata"},
 		{"internal/handler", "internal/replica", "produce, fetch, offsets"},
 		{"internal/handler", "internal/txn", "transaction APIs, verification of produced partitions"},
-		{"internal/handler", "internal/stored", "the bytes of member subscriptions"},
 		{"internal/handler", "internal/wire", "requests in, replies out"},
 		{"internal/handler", "record", "domain types"},
 		{"internal/handler", "storage", "errors of the log become error codes"},
-		{"internal/handler", "storage/checkpoint", "errors become error codes"},
-		{"internal/handler", "storage/epoch", "errors become error codes"},
-		{"internal/handler", "storage/index", "aborted transactions of a fetch"},
 		{"internal/handler", "storage/logdir", "DescribeLogDirs"},
 		{"internal/handler", "storage/producer", "errors of producers become error codes"},
 		{"internal/handler", "vfs", "Regions of a fetch"},
@@ -114,7 +116,6 @@ func edges() []edge {
 		{"", "internal/wire", "composition"},
 		{"", "record", "composition"},
 		{"", "storage", "composition"},
-		{"", "storage/checkpoint", "composition"},
 		{"", "storage/logdir", "composition"},
 		{"", "vfs", "composition"},
 		{"internal/cli", "", "serve runs the broker"},
@@ -147,6 +148,6 @@ func modules() map[string]map[string]string {
 
 // engine lists the packages of ARCH-3.
 func engine() []string {
-	return []string{"record", "vfs", "storage", "storage/checkpoint", "storage/epoch", "storage/index", "storage/logdir",
+	return []string{"record", "vfs", "storage", "storage/checkpoint", "storage/cleaner", "storage/epoch", "storage/index", "storage/logdir",
 		"storage/producer", "storage/segment", "inspect"}
 }

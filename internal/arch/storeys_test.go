@@ -27,10 +27,10 @@ func TestImportsFollowTheStoreys(t *testing.T) {
 				continue
 			}
 			a := arrow{f.pkg, strings.TrimPrefix(to, "/")}
-			used[a] = true
-			if !allowed[a] {
+			if !allowed[a] && !used[a] {
 				t.Errorf("%s imports %q: not an edge of the house. Is there a way down? If the edge is right, draw it in edges_test.go with its reason.", f.name, imported)
 			}
+			used[a] = true
 		}
 	}
 	for a := range allowed {
