@@ -40,24 +40,26 @@ func (m *Manager) readCheckpoints(d *dir) error {
 	d.saving.Lock()
 	defer d.saving.Unlock()
 	for kind, name := range checkpointFiles {
-		path := d.file(name)
-		content, err := checkpoint.ReadOffsets(m.o.FS, path)
-		switch {
-		case err == nil:
-			d.files[kind] = savedCheckpoint{content: content, known: true}
-		case errors.Is(err, fs.ErrNotExist):
-			if err := m.createEmpty(path); err != nil {
-				return err
-			}
-			d.files[kind].known = true
-		case errors.Is(err, checkpoint.ErrFormat):
-			m.report(Event{Kind: CheckpointUnreadable, Dir: d.path, Path: path, Err: err})
-		default:
+		if err := m.readCheckpoint(d, name, &d.files[kind]); err != nil {
 			return err
 		}
 	}
-	if _, err := m.o.FS.Stat(d.file(checkpoint.CleanerOffsetsFile)); errors.Is(err, fs.ErrNotExist) {
-		return m.createEmpty(d.file(checkpoint.CleanerOffsetsFile))
+	return m.readCheckpoint(d, checkpoint.CleanerOffsetsFile, &d.cleaned)
+}
+
+func (m *Manager) readCheckpoint(d *dir, name string, into *savedCheckpoint) error {
+	path := d.file(name)
+	content, err := checkpoint.ReadOffsets(m.o.FS, path)
+	switch {
+	case err == nil:
+		*into = savedCheckpoint{content: content, known: true}
+	case errors.Is(err, fs.ErrNotExist):
+		into.known = true
+		return m.createEmpty(path)
+	case errors.Is(err, checkpoint.ErrFormat):
+		m.report(Event{Kind: CheckpointUnreadable, Dir: d.path, Path: path, Err: err})
+	default:
+		return err
 	}
 	return nil
 }
@@ -149,8 +151,10 @@ func (m *Manager) forget(d *dir, tp record.TopicPartition) error {
 		stale = stale || has || !f.known
 	}
 	d.saving.Unlock()
-	if !stale {
-		return nil
+	if stale {
+		if err := m.saveAll(d); err != nil {
+			return err
+		}
 	}
-	return m.saveAll(d)
+	return m.forgetCleaned(d, tp)
 }

@@ -19,6 +19,9 @@ func (m *Manager) Close() error {
 	}
 	m.closed = true
 	m.cancel()
+	if c := m.compaction(); c != nil {
+		c.Close()
+	}
 	m.delays.stop() // DIR-7
 	errs := make([]error, len(m.dirs))
 	var closing sync.WaitGroup

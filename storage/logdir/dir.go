@@ -44,9 +44,11 @@ type dir struct {
 	// listed: Load knows what the directory holds. loaded: every partition in it was handled.
 	listed, loaded atomic.Bool
 
-	// saving serialises the writing of checkpoints, and guards files.
+	// saving serialises the writing of checkpoints, and guards files and cleaned.
 	saving sync.Mutex
 	files  [checkpointKinds]savedCheckpoint
+	// cleaned is the cleaner checkpoint: up to where each compacted log is clean.
+	cleaned savedCheckpoint
 }
 
 // entry is an open log.

@@ -7,6 +7,7 @@ import (
 	"github.com/samsalog/samsa/record"
 	"github.com/samsalog/samsa/storage"
 	"github.com/samsalog/samsa/storage/checkpoint"
+	"github.com/samsalog/samsa/storage/cleaner"
 	"github.com/samsalog/samsa/vfs"
 )
 
@@ -21,7 +22,8 @@ type Manager struct {
 	cancel context.CancelFunc
 	// background are the tasks and the handling of failed directories.
 	background sync.WaitGroup
-	tasks      []*task // set by Start
+	tasks      []*task          // set by Start
+	cleaner    *cleaner.Cleaner // set by Start, nil if nothing is compacted
 
 	// changes is held by Create, Delete and Close as a whole.
 	changes sync.Mutex

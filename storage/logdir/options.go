@@ -7,6 +7,7 @@ import (
 
 	"github.com/samsalog/samsa/record"
 	"github.com/samsalog/samsa/storage/checkpoint"
+	"github.com/samsalog/samsa/storage/cleaner"
 	"github.com/samsalog/samsa/vfs"
 )
 
@@ -30,6 +31,9 @@ type Options struct {
 	// DeleteDelay is after what time a -delete directory that Load finds is removed; 0: a minute.
 	DeleteDelay    time.Duration
 	ProducerExpiry time.Duration
+	// Cleaner is asked for the settings of compaction whenever they matter; nil: nothing is compacted
+	// (log.cleaner.enable=false), and the retention task looks after compacted logs too.
+	Cleaner func() cleaner.Settings
 	// MaxOpenFiles bounds the descriptors of segments and indexes; 0: 4096.
 	MaxOpenFiles int
 	// BrokerEpoch is asked for the epoch that goes into the clean-shutdown marker; nil: -1.

@@ -146,6 +146,9 @@ func (m *Manager) Delete(tp record.TopicPartition) error {
 	if err != nil {
 		return err
 	}
+	if c := m.compaction(); c != nil {
+		defer c.Hold(e.log)()
+	}
 	e.leaving.Store(true)
 	path := e.dir.file(FormatName(tp, Deleted, unique))
 	if err := e.log.Rename(path); err != nil && !errors.Is(err, fs.ErrNotExist) { // somebody has removed it already

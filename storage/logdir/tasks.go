@@ -46,6 +46,7 @@ func (m *Manager) Start() {
 	m.mu.Lock()
 	m.tasks = m.newTasks()
 	m.mu.Unlock()
+	m.startCleaner()
 	for _, t := range m.tasks {
 		if t.period > 0 {
 			m.background.Go(func() { m.loop(m.ctx, t) })
@@ -137,10 +138,17 @@ func (m *Manager) each(name string, f func(e *entry) error) []error {
 	return errs
 }
 
-// retain removes old segments. Logs that are compacted are included: for them the log deletes only what lies below
-// the log start, until there is a cleaner that does it between its rounds.
+// retain removes old segments. Those of compacted logs are left to the cleaner, which does it between its runs; without
+// one, the log's own rules are enough.
 func (m *Manager) retain() []error {
+	c := m.compaction()
 	return m.each("retention", func(e *entry) error {
+		if c != nil {
+			if e.log.Config().CleanupCompact {
+				return nil
+			}
+			defer c.Hold(e.log)() // the topic may have been compacted a moment ago (KAFKA-7322)
+		}
 		_, err := e.log.DeleteOldSegments()
 		return err
 	})
