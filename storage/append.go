@@ -21,9 +21,14 @@ func (l *Log) Append(batch []byte, o AppendOptions) (AppendInfo, error) {
 	defer l.tell()
 	a := appending{AppendOptions: o, nowMs: l.nowMs(), config: l.config.Load()}
 	var err error
-	if o.Origin.assigns() {
+	if o.Origin == Client {
+		err = l.o.Refuse()
+	}
+	switch {
+	case err != nil:
+	case o.Origin.assigns():
 		err = l.inspect(&a, batch)
-	} else {
+	default:
 		err = l.examine(&a, batch)
 	}
 	if err == nil && len(a.bytes) > a.config.SegmentBytes {

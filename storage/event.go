@@ -25,10 +25,14 @@ const (
 	SegmentsDropped
 	// DamageKept: bytes below the recovery point cannot be read. They were left as they are.
 	DamageKept
+	// Refused: something was not written because there was no room or no descriptor; Err tells what. It comes with every
+	// refusal.
+	Refused
 )
 
 var eventNames = [...]string{
 	"recovering", "leftover removed", "snapshot discarded", "index rebuilt", "tail cut", "segment dropped", "damage kept",
+	"refused",
 }
 
 // String returns a short name.
@@ -79,6 +83,8 @@ func (e Event) what() string {
 	case DamageKept:
 		return fmt.Sprintf("offsets %d to %d cannot be read: %d damaged bytes at byte %d of %s were left as they are",
 			e.From, e.To, e.Bytes, e.Position, e.File)
+	case Refused:
+		return "not written"
 	}
 	return e.Kind.String() + " " + e.File
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 
+	"github.com/samsalog/samsa/record"
 	"github.com/samsalog/samsa/vfs"
 )
 
@@ -37,7 +38,9 @@ func (l *Log) failUnlessShort(doing string, cause error) error {
 
 // short is what the caller is told when there was nothing left to write with.
 func (l *Log) short(doing string, cause error) error {
-	return fmt.Errorf("%w: %s of %v in %s: %w", ErrShortage, doing, l.o.TopicPartition, l.Dir(), cause)
+	err := fmt.Errorf("%w: %s of %v in %s: %w", ErrShortage, doing, l.o.TopicPartition, l.Dir(), cause)
+	l.event(Event{Kind: Refused, File: l.Dir(), Position: -1, From: record.NoOffset, To: record.NoOffset, Err: err})
+	return err
 }
 
 // failedSync reports whether err comes from an fsync: then pages that were written before may be lost, whatever the

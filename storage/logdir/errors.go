@@ -6,6 +6,7 @@ import (
 	"os"
 
 	"github.com/samsalog/samsa/storage"
+	"github.com/samsalog/samsa/vfs"
 )
 
 // What opening directories and changing partitions can refuse. Callers compare with errors.Is.
@@ -38,10 +39,19 @@ func (offlineError) Error() string        { return "partition is offline" }
 func (offlineError) Is(target error) bool { return target == storage.ErrStorage }
 
 // isIO reports whether the environment, not the content of a file, is at fault: such an error concerns the directory.
-// Corrupt content and contradictions concern one partition.
+// Corrupt content and contradictions concern one partition; that something has run out concerns who asked (DIR-8).
 func isIO(err error) bool {
 	var path *fs.PathError
 	var link *os.LinkError
 	var call *os.SyscallError
+	if isShortage(err) {
+		return false
+	}
 	return errors.As(err, &path) || errors.As(err, &link) || errors.As(err, &call)
+}
+
+// isShortage reports whether err says that something has run out and can be tried again. A log says so itself: what it
+// calls a storage error only, such as an fsync without room, is final.
+func isShortage(err error) bool {
+	return errors.Is(err, storage.ErrShortage) || vfs.IsShortage(err) && !errors.Is(err, storage.ErrStorage)
 }

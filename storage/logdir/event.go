@@ -6,7 +6,6 @@ import (
 
 	"github.com/samsalog/samsa/record"
 	"github.com/samsalog/samsa/storage"
-	"github.com/samsalog/samsa/storage/cleaner"
 )
 
 // EventKind says what happened.
@@ -34,12 +33,12 @@ const (
 	PartitionFailed
 	// DirFailed: a directory is offline until the next start.
 	DirFailed
-	// Compacted: a log was compacted; Compaction says what that did.
-	Compacted
-	// CompactionFailed: a log could not be compacted and is left alone until the next start.
-	CompactionFailed
-	// CompactionPostponed: there was no space for compacting a log; it is tried again.
-	CompactionPostponed
+	// DirFull: something could not be written for want of room; Bytes are free. It is told once until there is room.
+	DirFull
+	// DirRoom: there is room again.
+	DirRoom
+	// Progress: a directory is still being loaded; Load says how far. At most one a second.
+	Progress
 	// TaskFailed: a background task had an error with one partition or file, and went on.
 	TaskFailed
 )
@@ -54,11 +53,14 @@ type Event struct {
 	Task  string
 	Count int
 	Clean bool
+	// Bytes is what is free, Biggest names the biggest topics, of DirFull and DirRoom.
+	Bytes   int64
+	Biggest string
+	// Load is how far Progress is.
+	Load *LoadProgress
 	// Log is set for LogEvent.
 	Log *storage.Event
-	// Compaction is set for Compacted.
-	Compaction *cleaner.Stats
-	Err        error
+	Err error
 }
 
 // String is a sentence for a log line: what happened, to what, what was done about it.
@@ -90,12 +92,15 @@ func (e Event) String() string {
 		fmt.Fprintf(&s, "%v could not be loaded and is offline; %s was left as it is", e.TopicPartition, e.Path)
 	case DirFailed:
 		fmt.Fprintf(&s, "log directory %s failed and is offline until the next start; its partitions answer storage errors, others go on", e.Dir)
-	case Compacted:
-		fmt.Fprintf(&s, "%v: %v", e.TopicPartition, e.Compaction)
-	case CompactionFailed:
-		fmt.Fprintf(&s, "%v could not be compacted and keeps growing until the next start; its records are as they were, other logs go on", e.TopicPartition)
-	case CompactionPostponed:
-		fmt.Fprintf(&s, "%v could not be compacted for lack of space; nothing was changed, it is tried again", e.TopicPartition)
+	case DirFull:
+		fmt.Fprintf(&s, "log directory %s has no room (%d bytes are free): producers are refused for the time being, consumers and deletions go on", e.Dir, e.Bytes)
+		if e.Biggest != "" {
+			fmt.Fprintf(&s, "; the biggest topics are %s", e.Biggest)
+		}
+	case DirRoom:
+		fmt.Fprintf(&s, "log directory %s has room again (%d bytes are free)", e.Dir, e.Bytes)
+	case Progress:
+		s.WriteString(e.Load.String())
 	case TaskFailed:
 		fmt.Fprintf(&s, "%s of %v failed; others go on", e.Task, e.TopicPartition)
 		if e.Path != "" {

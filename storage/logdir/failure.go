@@ -16,8 +16,12 @@ func (m *Manager) logFailed(e *entry, err error) {
 }
 
 // failDir takes a directory offline, once. Its logs are given up without another write and the lock is let go, on a
-// goroutine of its own: the caller may be inside one of these logs.
+// goroutine of its own: the caller may be inside one of these logs. If something has only run out it stays (DIR-8).
 func (m *Manager) failDir(d *dir, err error) {
+	if isShortage(err) {
+		m.noteShort(d, err)
+		return
+	}
 	if !d.fail(err) {
 		return
 	}

@@ -36,6 +36,9 @@ func (m *Manager) Load(ctx context.Context, want Want) error {
 			continue
 		}
 		plan, err := m.beginLoad(d)
+		if isShortage(err) {
+			return fmt.Errorf("log directory %s: %w", d.path, err)
+		}
 		if err != nil {
 			m.failDir(d, err)
 			continue
@@ -78,6 +81,7 @@ func (m *Manager) beginLoad(d *dir) ([]job, error) {
 	}
 	m.mu.Unlock()
 	d.listed.Store(true)
+	m.beginProgress(d, plan)
 	m.report(Event{Kind: Loading, Dir: d.path, Count: len(plan), Clean: d.clean})
 	return plan, nil
 }
@@ -139,7 +143,9 @@ func (m *Manager) loadDir(ctx context.Context, d *dir, plan []job, want Want) {
 	for range min(m.o.RecoveryThreads, len(plan)) {
 		workers.Go(func() {
 			for j := range jobs {
+				d.progress.loading(j.tp)
 				m.loadOne(d, j, want)
+				m.loaded(d, j.tp)
 			}
 		})
 	}
@@ -162,6 +168,7 @@ func (m *Manager) loadDir(ctx context.Context, d *dir, plan []job, want Want) {
 	count, left := len(d.logs), len(d.unloaded)
 	m.mu.RUnlock()
 	d.loaded.Store(left == 0)
+	d.progress.end()
 	m.report(Event{Kind: Loaded, Dir: d.path, Count: count})
 }
 
@@ -256,6 +263,9 @@ func (m *Manager) failPartition(d *dir, j job, err error) {
 	d.unloaded[j.tp] = err
 	m.mu.Unlock()
 	m.report(Event{Kind: PartitionFailed, Dir: d.path, Path: d.file(j.name), TopicPartition: j.tp, Err: err})
+	if isShortage(err) {
+		m.noteShort(d, err)
+	}
 }
 
 // logOptions is what a log in d is opened with. Offsets come from the checkpoints if the log existed before.
@@ -263,13 +273,18 @@ func (m *Manager) logOptions(e *entry, tp record.TopicPartition, id record.UUID,
 	d := e.dir
 	o := storage.Options{
 		FS: m.o.FS, Handles: m.handles, Dir: path, TopicPartition: tp, TopicID: id, Config: c,
-		Now: m.o.Now, Delay: m.delays.after, ProducerExpiry: m.o.ProducerExpiry,
+		Now: m.o.Now, Delay: m.after(d), Refuse: d.refusal, ProducerExpiry: m.o.ProducerExpiry,
 		OnFailure: func(err error) { m.logFailed(e, err) },
 		Observe: func(ev storage.Event) {
+			if ev.Kind == storage.Refused {
+				m.noteShort(d, ev.Err)
+				return
+			}
 			m.report(Event{Kind: LogEvent, Dir: d.path, TopicPartition: tp, Log: &ev})
 		},
 	}
 	if existed {
+		o.Recovered = func(bytes int) { m.recovered(d, tp, bytes) }
 		o.RecoveryPoint, o.LogStartOffset = d.saved(recoveryPoints, tp), d.saved(logStarts, tp)
 		o.Clean = d.clean
 	}

@@ -17,6 +17,7 @@ type Manager struct {
 	handles *vfs.Handles
 	dirs    []*dir // as configured; a separate metadata directory last
 	delays  *delays
+	ballast *ballast
 
 	ctx    context.Context // ends the background tasks
 	cancel context.CancelFunc

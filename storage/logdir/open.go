@@ -26,6 +26,8 @@ func Open(o Options) (*Manager, error) {
 		logs: map[record.TopicPartition]*entry{}, leaving: map[*entry]bool{},
 	}
 	m.delays = newDelays(m.report)
+	m.o.FS = m.handles.Patient()
+	m.ballast = &ballast{fs: m.o.FS, path: filepath.Join(o.MetadataDir, ballastFile), size: o.BallastBytes}
 	if err := m.openDirs(); err != nil {
 		cancel()
 		m.wait()
@@ -58,6 +60,8 @@ func (m *Manager) openDirs() error {
 		err := m.openDir(d)
 		switch {
 		case err == nil:
+		case isShortage(err): // the disk is sound, so it must not go offline; and without a lock it cannot be used
+			return fmt.Errorf("log directory %s cannot be locked for want of room: %w", path, err)
 		case errors.Is(err, ErrLocked), errors.Is(err, ErrNotFormatted), errors.Is(err, ErrInconsistent), !isIO(err):
 			return err
 		case filepath.Clean(path) == filepath.Clean(m.o.MetadataDir): // without the metadata there is no broker
@@ -107,7 +111,7 @@ func (m *Manager) openDir(d *dir) error {
 	if err != nil {
 		return err
 	}
-	d.lock, err = m.o.FS.Lock(d.file(lockFile))
+	err = m.ballast.retry(func() error { d.lock, err = m.o.FS.Lock(d.file(lockFile)); return err })
 	if errors.Is(err, vfs.ErrLocked) {
 		return fmt.Errorf("%w: %s: %w; stop the other broker on it, or choose another directory", ErrLocked, d.path, err)
 	}

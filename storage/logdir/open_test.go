@@ -131,7 +131,7 @@ func TestMetaAndUsage(t *testing.T) {
 			t.Errorf("directory %d: %+v", i, info)
 		}
 	}
-	if m.FS() != r.fs || m.Handles() == nil {
+	if m.Handles() == nil || m.Handles().FS() != r.fs || m.FS() == nil {
 		t.Error("file system or handles are others")
 	}
 }

@@ -36,6 +36,17 @@ type Options struct {
 	Cleaner func() cleaner.Settings
 	// MaxOpenFiles bounds the descriptors of segments and indexes; 0: 4096.
 	MaxOpenFiles int
+	// ReserveBytes is how much must stay free in each directory for clients to be allowed to append (DIR-8); nil or 0:
+	// they try. It is asked at each check.
+	ReserveBytes func() int64
+	// SpaceCheckInterval is the period of the look at the free space.
+	SpaceCheckInterval time.Duration
+	// BallastBytes is the size of a file in the metadata directory that gives the metadata log its room on a full disk;
+	// 0: there is none.
+	BallastBytes int
+	// OnRoom is told when a directory has room again in which something could not be written or opened; then Create
+	// succeeds where it has failed. It runs on the goroutine of the check, and must not call Close. May be nil.
+	OnRoom func()
 	// BrokerEpoch is asked for the epoch that goes into the clean-shutdown marker; nil: -1.
 	BrokerEpoch func() int64
 	// Cordoned tells which directories get no new partitions; nil: none.
@@ -70,6 +81,12 @@ func (o *Options) setDefaults() {
 	}
 	if o.MaxOpenFiles <= 0 {
 		o.MaxOpenFiles = defaultMaxOpenFiles
+	}
+	if o.ReserveBytes == nil {
+		o.ReserveBytes = func() int64 { return 0 }
+	}
+	if o.OnRoom == nil {
+		o.OnRoom = func() {}
 	}
 	if o.BrokerEpoch == nil {
 		o.BrokerEpoch = func() int64 { return checkpoint.UnknownBrokerEpoch }

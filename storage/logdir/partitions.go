@@ -22,7 +22,11 @@ func (m *Manager) Create(tp record.TopicPartition, topicID record.UUID, c storag
 	if m.closed {
 		return nil, record.UUID{}, ErrClosed
 	}
-	if l, id, err := m.existing(tp, topicID); l != nil || err != nil {
+	l, id, err := m.existing(tp, topicID)
+	if errors.Is(err, errTryAgain) {
+		l, id, err = m.loadAgain(tp, topicID, c)
+	}
+	if l != nil || err != nil {
 		return l, id, err
 	}
 	candidates, err := m.candidates(tp, dirID)
@@ -31,12 +35,12 @@ func (m *Manager) Create(tp record.TopicPartition, topicID record.UUID, c storag
 	}
 	var causes []error
 	for _, d := range candidates {
-		l, err := m.createIn(d, tp, topicID, c)
+		l, err = m.createIn(d, tp, topicID, c)
 		if err == nil {
 			return l, d.meta.DirectoryID, nil
 		}
 		causes = append(causes, fmt.Errorf("%s: %w", d.path, err))
-		if !isIO(err) { // it would be the same elsewhere, or there is something in the way that must not be doubled
+		if !isIO(err) && !isShortage(err) { // it would be the same elsewhere, or there is something in the way that must not be doubled
 			break
 		}
 		m.failDir(d, err)
@@ -58,11 +62,41 @@ func (m *Manager) existing(tp record.TopicPartition, topicID record.UUID) (*stor
 		return e.log, e.dir.meta.DirectoryID, nil
 	}
 	for _, d := range m.dirs {
-		if err := d.unloaded[tp]; err != nil {
+		if err := d.unloaded[tp]; isShortage(err) {
+			return nil, record.UUID{}, errTryAgain
+		} else if err != nil {
 			return nil, record.UUID{}, fmt.Errorf("%w: %s: %w", ErrOffline, d.file(tp.String()), err)
 		}
 	}
 	return nil, record.UUID{}, nil
+}
+
+// errTryAgain: the partition stands in a directory and was left out for want of room.
+var errTryAgain = errors.New("left out for want of room")
+
+// loadAgain opens a partition that was left out for want of room. Nothing is returned if it was another topic's.
+func (m *Manager) loadAgain(tp record.TopicPartition, topicID record.UUID, c storage.Config) (*storage.Log, record.UUID, error) {
+	d := m.leftOut(tp)
+	if d == nil {
+		return nil, record.UUID{}, nil
+	}
+	l, err := m.retryLoad(d, tp, topicID, c)
+	if l == nil || err != nil {
+		return nil, record.UUID{}, err
+	}
+	return l, d.meta.DirectoryID, nil
+}
+
+// leftOut returns the directory in which a partition stands that was left out for want of room.
+func (m *Manager) leftOut(tp record.TopicPartition) *dir {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	for _, d := range m.dirs {
+		if d.err() == nil && isShortage(d.unloaded[tp]) {
+			return d
+		}
+	}
+	return nil
 }
 
 // candidates returns the directories in which a new log may be made, best first.
@@ -113,7 +147,10 @@ func (m *Manager) createIn(d *dir, tp record.TopicPartition, topicID record.UUID
 	}
 	e := &entry{dir: d}
 	var err error
-	if e.log, err = storage.Open(m.logOptions(e, tp, topicID, c, d.file(tp.String()), false)); err != nil {
+	path := d.file(tp.String())
+	if e.log, err = storage.Open(m.logOptions(e, tp, topicID, c, path, false)); isShortage(err) {
+		return nil, errors.Join(err, m.o.FS.RemoveAll(path)) // a part of a new log would be in the way
+	} else if err != nil {
 		return nil, err
 	}
 	m.add(tp, e)
@@ -136,6 +173,9 @@ func (m *Manager) Delete(tp record.TopicPartition) error {
 	m.mu.Lock()
 	e := m.logs[tp]
 	m.mu.Unlock()
+	if d := m.leftOut(tp); e == nil && d != nil {
+		return m.deleteLeftOut(d, tp)
+	}
 	if e == nil {
 		return fmt.Errorf("%w: %v", ErrNotFound, tp)
 	}
@@ -161,7 +201,23 @@ func (m *Manager) Delete(tp record.TopicPartition) error {
 	m.leaving[e] = true
 	m.mu.Unlock()
 	delay := time.Duration(e.log.Config().FileDeleteDelayMs) * time.Millisecond
-	m.delays.after(delay, func() { m.unlink(e, path) })
+	m.after(e.dir)(delay, func() { m.unlink(e, path) })
+	return nil
+}
+
+// deleteLeftOut gives up a partition that could not be opened for want of room; its removal makes some.
+func (m *Manager) deleteLeftOut(d *dir, tp record.TopicPartition) error {
+	unique, err := record.NewUUID(m.o.Rand)
+	if err != nil {
+		return err
+	}
+	path := d.file(FormatName(tp, Deleted, unique))
+	if err := m.o.FS.Rename(d.file(tp.String()), path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		m.failDir(d, err)
+		return err
+	}
+	m.handled(d, job{tp: tp})
+	m.delays.after(0, func() { m.removeTree(d, path) })
 	return nil
 }
 

@@ -64,6 +64,7 @@ func (m *Manager) newTasks() []*task {
 		{name: "flush", period: o.FlushCheckInterval, delay: o.InitialDelay, run: m.flush},
 		{name: "recovery point checkpoint", period: o.RecoveryPointInterval, delay: o.InitialDelay, run: save(recoveryPoints)},
 		{name: "log start checkpoint", period: o.LogStartInterval, delay: o.InitialDelay, run: save(logStarts)},
+		{name: "space check", period: o.SpaceCheckInterval, run: m.checkSpace},
 		{name: "high watermark checkpoint", period: o.HighWatermarkInterval, delay: o.HighWatermarkInterval, run: save(highWatermarks)},
 	}
 }
