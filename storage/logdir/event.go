@@ -6,6 +6,7 @@ import (
 
 	"github.com/samsalog/samsa/record"
 	"github.com/samsalog/samsa/storage"
+	"github.com/samsalog/samsa/storage/cleaner"
 )
 
 // EventKind says what happened.
@@ -39,6 +40,12 @@ const (
 	DirRoom
 	// Progress: a directory is still being loaded; Load says how far. At most one a second.
 	Progress
+	// Compacted: a log was compacted; Compaction says what that did.
+	Compacted
+	// CompactionFailed: a log could not be compacted and is left alone until the next start.
+	CompactionFailed
+	// CompactionPostponed: there was no space for compacting a log; it is tried again.
+	CompactionPostponed
 	// TaskFailed: a background task had an error with one partition or file, and went on.
 	TaskFailed
 )
@@ -60,7 +67,9 @@ type Event struct {
 	Load *LoadProgress
 	// Log is set for LogEvent.
 	Log *storage.Event
-	Err error
+	// Compaction is set for Compacted.
+	Compaction *cleaner.Stats
+	Err        error
 }
 
 // String is a sentence for a log line: what happened, to what, what was done about it.
@@ -101,6 +110,12 @@ func (e Event) String() string {
 		fmt.Fprintf(&s, "log directory %s has room again (%d bytes are free)", e.Dir, e.Bytes)
 	case Progress:
 		s.WriteString(e.Load.String())
+	case Compacted:
+		fmt.Fprintf(&s, "%v: %v", e.TopicPartition, e.Compaction)
+	case CompactionFailed:
+		fmt.Fprintf(&s, "%v could not be compacted and keeps growing until the next start; its records are as they were, other logs go on", e.TopicPartition)
+	case CompactionPostponed:
+		fmt.Fprintf(&s, "%v could not be compacted for lack of space; nothing was changed, it is tried again", e.TopicPartition)
 	case TaskFailed:
 		fmt.Fprintf(&s, "%s of %v failed; others go on", e.Task, e.TopicPartition)
 		if e.Path != "" {
