@@ -41,6 +41,7 @@ func (s *starting) openDirectories(context.Context) error {
 		InitialDelay:           l.Duration("log.initial.task.delay.ms"),
 		ProducerExpiry:         l.Duration("producer.id.expiration.ms"),
 		BrokerEpoch:            s.b.epoch.Load,
+		Cleaner:                s.cleaner(),
 		Observe:                func(e logdir.Event) { s.log.Info(e.String()) },
 		OnDirFailure:           s.dirFailed,
 	})
