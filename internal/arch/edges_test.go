@@ -76,6 +76,7 @@ func edges() []edge {
 		{"internal/controller", "internal/metadata", "decisions become records in the store"},
 		{"internal/controller", "internal/stored", "the records it emits"},
 		{"internal/controller", "record", "ids"},
+		{"internal/controller", "storage", "errors of the metadata log become error codes"},
 		{"internal/group", "internal/coord", "groups are shards of a coordinator"},
 		{"internal/group", "internal/metadata", "which topics exist"},
 		{"internal/group", "internal/stored", "group and offset records"},

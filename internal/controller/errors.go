@@ -5,6 +5,8 @@ import (
 	"fmt"
 
 	"github.com/twmb/franz-go/pkg/kerr"
+
+	"github.com/samsalog/samsa/storage"
 )
 
 // Error is a refusal as clients see it.
@@ -37,6 +39,8 @@ func asError(err error) *Error {
 		return e
 	case errors.As(err, &k):
 		return &Error{Code: k}
+	case errors.Is(err, storage.ErrStorage): // clients try again: the disk may only be full
+		return &Error{kerr.KafkaStorageError, err.Error()}
 	}
 	return &Error{kerr.UnknownServerError, err.Error()}
 }

@@ -1,6 +1,7 @@
 package metadata
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/samsalog/samsa/internal/stored"
@@ -43,6 +44,8 @@ func (s *Store) writeLocked(base record.Offset, records []stored.Message) (recor
 		return record.NoOffset, err
 	}
 	if err := s.appendLocked(batch); err != nil {
+		w.replay.fold.reset(w.latest)
+		w.replay.before = nil
 		return record.NoOffset, err
 	}
 	w.latest = next
@@ -66,14 +69,17 @@ func (r *replay) apply(base record.Offset, epoch record.LeaderEpoch, records []s
 	return r.fold.seal()
 }
 
-// appendLocked writes a batch without waiting for the disk. A failure is final: what is on disk is not known.
+// appendLocked writes a batch without waiting for the disk. A failure is final, for what is on disk is not known, unless
+// there was only nothing to write with.
 func (s *Store) appendLocked(batch record.Batch) error {
 	_, err := s.log.Append(batch, storage.AppendOptions{Origin: storage.RaftLeader, LeaderEpoch: s.epoch})
 	if err != nil {
-		s.writing.failed = fmt.Errorf("metadata log: %w", err)
-		return s.writing.failed
+		err = fmt.Errorf("metadata log: %w", err)
+		if !errors.Is(err, storage.ErrShortage) {
+			s.writing.failed = err
+		}
 	}
-	return nil
+	return err
 }
 
 // sync returns when everything up to and with offset last is on disk. Whoever comes while another goroutine
@@ -87,6 +93,9 @@ func (s *Store) sync(last record.Offset) error {
 	end := s.log.LogEndOffset()
 	if err := s.log.Flush(end); err != nil {
 		err = fmt.Errorf("metadata log: %w", err)
+		if errors.Is(err, storage.ErrShortage) { // the next sync covers these records too
+			return err
+		}
 		s.writing.Lock()
 		if s.writing.failed == nil {
 			s.writing.failed = err

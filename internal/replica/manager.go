@@ -42,6 +42,8 @@ type Manager struct {
 	o Options
 	// topics maps a topic id to its *hosted. A topic's entry is replaced as a whole.
 	topics sync.Map
+	// hosting is held by whoever changes topics.
+	hosting sync.Mutex
 	// names maps a topic name to the id of its present incarnation.
 	names sync.Map
 	// dirIDs are the ids of the log directories by path.
@@ -75,6 +77,8 @@ func (m *Manager) Observe(o Observer) { m.observers = append(m.observers, o) }
 // Start hosts what the image says this node has, with the logs that were loaded. A replica that the image
 // knows and no directory holds is created: the last process ended between the two.
 func (m *Manager) Start(i *metadata.Image) {
+	m.hosting.Lock()
+	defer m.hosting.Unlock()
 	var placed []Placement
 	for t := range i.Topics.All() {
 		placed = append(placed, m.host(i, t)...)

@@ -1,6 +1,7 @@
 package replica
 
 import (
+	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -13,6 +14,8 @@ import (
 // Publish follows a change of the cluster (metadata.Publisher). When it returns, created partitions can be
 // written to and deleted ones are gone from the directory's list.
 func (m *Manager) Publish(d *metadata.Delta, i *metadata.Image) {
+	m.hosting.Lock()
+	defer m.hosting.Unlock()
 	var placed []Placement
 	for _, t := range d.DeletedTopics {
 		m.drop(t)
@@ -52,6 +55,32 @@ func (m *Manager) host(i *metadata.Image, t *metadata.Topic) []Placement {
 		}
 	}
 	return placed
+}
+
+// Reopen opens the replicas that could not be opened or created when there was nothing left to write with. The owner
+// calls it when there is room again; image returns the newest image.
+func (m *Manager) Reopen(image func() *metadata.Image) {
+	m.hosting.Lock()
+	defer m.hosting.Unlock()
+	i := image()
+	for t := range i.Topics.All() {
+		old, ok := m.topics.Load(t.ID)
+		if !ok {
+			continue
+		}
+		short := func(p *Partition) bool { return p != nil && p.log == nil && errors.Is(p.err, storage.ErrShortage) }
+		if !slices.ContainsFunc(*old.(*hosted), short) {
+			continue
+		}
+		next := slices.Clone(*old.(*hosted))
+		for n, p := range next {
+			if short(p) {
+				next[n] = nil // host makes it anew
+			}
+		}
+		m.topics.Store(t.ID, &next)
+		m.enqueue(m.host(i, t))
+	}
 }
 
 // open finds or creates the log of a replica. The directory is returned if the image does not have it yet.
@@ -124,7 +153,7 @@ func (m *Manager) drop(t *metadata.Topic) {
 		for _, o := range m.observers {
 			o.Resigned(p.tp)
 		}
-		if p.log != nil {
+		if p.log != nil || errors.Is(p.err, storage.ErrShortage) {
 			if err := m.o.Dirs.Delete(p.tp); err != nil {
 				m.o.Logger.Error("cannot delete a partition's directory", "partition", p.tp, "err", err)
 			}
