@@ -1,0 +1,3 @@
+module github.com/samsalog/samsa/bench
+
+go 1.26.0
