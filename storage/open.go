@@ -49,22 +49,23 @@ func (l *Log) load() error {
 	if err != nil {
 		return err
 	}
-	created := len(files) == 0 // perhaps by an attempt that a crash ended
+	created := l.o.New || len(files) == 0
 	if l.epochs, err = epoch.Open(l.o.FS, l.path(epoch.File)); err != nil {
 		return err
 	}
 	l.snapshots = producer.OpenSnapshots(l.o.FS, l.Dir(), entries)
-	if err := l.loadSegments(files); err != nil {
+	// The id comes before the segments: without it a start that finds them would not know whose they are.
+	if err := l.loadTopicID(created); err != nil {
 		return err
 	}
-	if err := l.loadTopicID(); err != nil {
+	if err := l.loadSegments(files); err != nil || !created {
 		return err
-	}
-	if !created {
-		return nil
 	}
 	// After the files, so that the whole new directory becomes durable.
-	return errors.Join(l.o.FS.SyncDir(l.Dir()), l.o.FS.SyncDir(filepath.Dir(l.Dir())))
+	if err := l.o.FS.SyncDir(l.Dir()); err != nil || l.o.ParentSynced {
+		return err
+	}
+	return l.o.FS.SyncDir(filepath.Dir(l.Dir()))
 }
 
 // readDir lists the directory, which it makes if it is missing.
@@ -77,7 +78,7 @@ func (l *Log) readDir() ([]fs.DirEntry, error) {
 }
 
 // loadTopicID reads partition.metadata, or writes it when the id is known and the file is not there.
-func (l *Log) loadTopicID() error {
+func (l *Log) loadTopicID(created bool) error {
 	if l.o.TopicIDStored {
 		l.topicID = l.o.TopicID
 		return nil
@@ -89,6 +90,9 @@ func (l *Log) loadTopicID() error {
 		l.topicID = l.o.TopicID
 		if id = l.o.TopicID; id.IsZero() {
 			return nil
+		}
+		if created {
+			return checkpoint.CreatePartitionMetadata(l.o.FS, path, id)
 		}
 		return checkpoint.WritePartitionMetadata(l.o.FS, path, id)
 	case err != nil:

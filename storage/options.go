@@ -22,7 +22,11 @@ type Options struct {
 	TopicID record.UUID
 	// TopicIDStored: the caller has read TopicID in partition.metadata just now, it need not be read again.
 	TopicIDStored bool
-	Config        Config
+	// New: the log is being created. What a failed attempt has left of it is taken over and made durable as well.
+	New bool
+	// ParentSynced: the caller fsyncs the directory above a new log, once for many of them.
+	ParentSynced bool
+	Config       Config
 	// RecoveryPoint and LogStartOffset come from the directory's checkpoints; 0 when there are none.
 	RecoveryPoint, LogStartOffset record.Offset
 	// Clean: the directory was closed in order, so that indexes and the end of the log can be trusted.

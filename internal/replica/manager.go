@@ -3,6 +3,7 @@ package replica
 import (
 	"context"
 	"log/slog"
+	"slices"
 	"sync"
 
 	"github.com/samsalog/samsa/internal/metadata"
@@ -79,11 +80,7 @@ func (m *Manager) Observe(o Observer) { m.observers = append(m.observers, o) }
 func (m *Manager) Start(i *metadata.Image) {
 	m.hosting.Lock()
 	defer m.hosting.Unlock()
-	var placed []Placement
-	for t := range i.Topics.All() {
-		placed = append(placed, m.host(i, t)...)
-	}
-	m.enqueue(placed)
+	m.enqueue(m.host(i, slices.Collect(i.Topics.All())))
 }
 
 // Close stops the manager's goroutine. The logs belong to the directories' owner.

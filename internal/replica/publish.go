@@ -9,6 +9,7 @@ import (
 	"github.com/samsalog/samsa/internal/metadata"
 	"github.com/samsalog/samsa/record"
 	"github.com/samsalog/samsa/storage"
+	"github.com/samsalog/samsa/storage/logdir"
 )
 
 // Publish follows a change of the cluster (metadata.Publisher). When it returns, created partitions can be
@@ -20,38 +21,56 @@ func (m *Manager) Publish(d *metadata.Delta, i *metadata.Image) {
 	for _, t := range d.DeletedTopics {
 		m.drop(t)
 	}
-	for _, t := range d.CreatedTopics {
-		placed = append(placed, m.host(i, t)...)
-	}
+	placed = append(placed, m.host(i, d.CreatedTopics)...)
 	placed = append(placed, m.changePartitions(d, i)...)
 	m.enqueue(placed)
 	m.changeConfigs(d, i)
 }
 
-// host makes or extends the entry of a topic with all partitions that have a replica here.
-func (m *Manager) host(i *metadata.Image, t *metadata.Topic) []Placement {
-	var placed []Placement
-	var opened []*Partition
-	next := make(hosted, len(t.Partitions))
-	if old, ok := m.topics.Load(t.ID); ok {
-		copy(next, *old.(*hosted))
-	}
-	for n, mp := range t.Partitions {
-		if mp == nil || next[n] != nil || !isHostedOn(m.o.NodeID, mp) {
-			continue
+// opening is a partition on its way into the set.
+type opening struct {
+	p        *Partition
+	mp       *metadata.Partition
+	assigned record.UUID // the directory that the image names; zero: none
+	dir      record.UUID // the directory that the log is in
+	missing  int         // which of the logs that are to be created is its own, -1 none
+}
+
+// host makes or extends the entries of topics with all partitions that have a replica here. Logs that are missing are
+// created together, which costs far less than one after the other.
+func (m *Manager) host(i *metadata.Image, topics []*metadata.Topic) []Placement {
+	var opened []opening
+	var missing []logdir.New
+	entries := make([]hosted, len(topics))
+	for at, t := range topics {
+		next := make(hosted, len(t.Partitions))
+		if old, ok := m.topics.Load(t.ID); ok {
+			copy(next, *old.(*hosted))
 		}
-		p, dir := m.open(i, t, int32(n), mp)
-		next[n] = p
-		opened = append(opened, p)
-		if dir != (record.UUID{}) {
-			placed = append(placed, Placement{t.ID, int32(n), dir})
+		config := m.config(i, t.Name)
+		for n, mp := range t.Partitions {
+			if mp == nil || next[n] != nil || !isHostedOn(m.o.NodeID, mp) {
+				continue
+			}
+			h := m.find(t, int32(n), mp, config)
+			if h.p.log == nil && h.p.err == nil {
+				h.missing = len(missing)
+				missing = append(missing, logdir.New{TopicPartition: h.p.tp, TopicID: t.ID, Config: config, DirID: h.assigned})
+			}
+			next[n] = h.p
+			opened = append(opened, h)
 		}
+		entries[at] = next
 	}
-	m.topics.Store(t.ID, &next)
-	m.names.Store(t.Name, t.ID)
-	for _, p := range opened {
-		if p.Leads() {
-			m.elected(p)
+	created := m.o.Dirs.CreateAll(missing)
+	placed := m.start(opened, created)
+	for at, t := range topics {
+		m.topics.Store(t.ID, &entries[at])
+		m.names.Store(t.Name, t.ID)
+	}
+	for _, h := range opened {
+		if h.p.Leads() {
+			m.elected(h.p)
 		}
 	}
 	return placed
@@ -79,36 +98,49 @@ func (m *Manager) Reopen(image func() *metadata.Image) {
 			}
 		}
 		m.topics.Store(t.ID, &next)
-		m.enqueue(m.host(i, t))
+		m.enqueue(m.host(i, []*metadata.Topic{t}))
 	}
 }
 
-// open finds or creates the log of a replica. The directory is returned if the image does not have it yet.
-func (m *Manager) open(i *metadata.Image, t *metadata.Topic, n int32, mp *metadata.Partition) (*Partition, record.UUID) {
+// find looks for the log of a replica.
+func (m *Manager) find(t *metadata.Topic, n int32, mp *metadata.Partition, config storage.Config) opening {
 	p := &Partition{tp: record.TopicPartition{Topic: t.Name, Partition: n}, topicID: t.ID}
-	assigned := m.assignedDir(mp)
-	dir := assigned
+	h := opening{p: p, mp: mp, assigned: m.assignedDir(mp), missing: -1}
 	p.log = m.o.Dirs.Log(p.tp)
 	switch {
 	case p.log != nil:
-		p.log.SetConfig(m.config(i, t.Name))
-		dir = m.dirOf(p.log)
-	case m.mayBeOffline(assigned):
-		p.err = fmt.Errorf("directory %s", assigned)
-	default:
-		p.log, dir, p.err = m.o.Dirs.Create(p.tp, t.ID, m.config(i, t.Name), assigned)
+		if p.log.Config() != config {
+			p.log.SetConfig(config)
+		}
+		h.dir = m.dirOf(p.log)
+	case m.mayBeOffline(h.assigned):
+		p.err = fmt.Errorf("directory %s", h.assigned)
 	}
-	if p.err != nil {
-		p.log = nil
-		m.o.Logger.Error("partition is offline", "partition", p.tp, "err", p.err)
+	return h
+}
+
+// start gives partitions the logs that were created for them and their roles. It returns those whose directory the image
+// does not have yet.
+func (m *Manager) start(opened []opening, created []logdir.Created) []Placement {
+	var placed []Placement
+	for _, h := range opened {
+		p := h.p
+		if h.missing >= 0 {
+			c := created[h.missing]
+			p.log, h.dir, p.err = c.Log, c.DirID, c.Err
+		}
+		if p.err != nil {
+			p.log = nil
+			m.o.Logger.Error("partition is offline", "partition", p.tp, "err", p.err)
+		}
+		if err := p.become(m.o.NodeID, h.mp); err != nil {
+			m.o.Logger.Error("cannot record the leader epoch", "partition", p.tp, "err", err)
+		}
+		if p.log != nil && h.dir != h.assigned {
+			placed = append(placed, Placement{p.topicID, p.tp.Partition, h.dir})
+		}
 	}
-	if err := p.become(m.o.NodeID, mp); err != nil {
-		m.o.Logger.Error("cannot record the leader epoch", "partition", p.tp, "err", err)
-	}
-	if p.log == nil || dir == assigned {
-		dir = record.UUID{}
-	}
-	return p, dir
+	return placed
 }
 
 // assignedDir is the directory that the image names for this node's replica; zero when it names none.
@@ -122,14 +154,11 @@ func (m *Manager) assignedDir(mp *metadata.Partition) record.UUID {
 
 // mayBeOffline reports whether a replica without a log may live in a directory that is not there (REP-1).
 func (m *Manager) mayBeOffline(assigned record.UUID) bool {
-	offline := false
-	for _, d := range m.o.Dirs.Dirs() {
-		if d.ID == assigned && assigned != (record.UUID{}) {
-			return d.Err != nil
-		}
-		offline = offline || d.Err != nil
+	online := m.o.Dirs.DirIDs()
+	if slices.Contains(online, assigned) {
+		return false
 	}
-	return offline
+	return len(online) < len(m.dirIDs)
 }
 
 // dirOf is the id of the directory that a log lies in.
@@ -173,7 +202,7 @@ func (m *Manager) changePartitions(d *metadata.Delta, i *metadata.Image) []Place
 		}
 		p, err := m.ByID(t.ID, c.Partition)
 		if err != nil {
-			placed = append(placed, m.host(i, t)...)
+			placed = append(placed, m.host(i, []*metadata.Topic{t})...)
 			continue
 		}
 		led, epoch := p.Leads(), p.LeaderEpoch()

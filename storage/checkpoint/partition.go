@@ -63,5 +63,18 @@ func splitColon(line string) (key, value string, ok bool) {
 
 // WritePartitionMetadata replaces the partition.metadata file at path. It has no newline at its end.
 func WritePartitionMetadata(fsys vfs.FS, path string, topicID record.UUID) error {
-	return WriteAtomic(fsys, path, fmt.Appendf(nil, "version: 0\ntopic_id: %s", topicID))
+	return WriteAtomic(fsys, path, partitionMetadata(topicID))
+}
+
+// CreatePartitionMetadata is WritePartitionMetadata in a new directory, which the caller syncs when it has put the other
+// files into it.
+func CreatePartitionMetadata(fsys vfs.FS, path string, topicID record.UUID) error {
+	if err := writeSynced(fsys, path+Suffix, partitionMetadata(topicID)); err != nil {
+		return err
+	}
+	return fsys.Rename(path+Suffix, path)
+}
+
+func partitionMetadata(topicID record.UUID) []byte {
+	return fmt.Appendf(nil, "version: 0\ntopic_id: %s", topicID)
 }

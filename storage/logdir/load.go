@@ -287,6 +287,8 @@ func (m *Manager) logOptions(e *entry, tp record.TopicPartition, id record.UUID,
 		o.Recovered = func(bytes int) { m.recovered(d, tp, bytes) }
 		o.RecoveryPoint, o.LogStartOffset = d.saved(recoveryPoints, tp), d.saved(logStarts, tp)
 		o.Clean = d.clean
+	} else {
+		o.New = true
 	}
 	return o
 }

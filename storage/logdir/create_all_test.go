@@ -1,0 +1,258 @@
+package logdir
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/samsalog/samsa/record"
+	"github.com/samsalog/samsa/storage"
+	"github.com/samsalog/samsa/vfs"
+)
+
+// news are n partitions of a topic that are to be created.
+func news(topic string, n int32) []New {
+	var list []New
+	for p := range n {
+		list = append(list, New{TopicPartition: tp(topic, p), TopicID: idA, Config: storage.DefaultConfig()})
+	}
+	return list
+}
+
+// tally counts operations by kind.
+type tally struct {
+	mu    sync.Mutex
+	kinds map[vfs.OpKind]int
+	// changes are the operations that can change something below a partition's directory.
+	changes []string
+}
+
+func (c *tally) count(op vfs.Op) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.kinds == nil {
+		c.kinds = map[vfs.OpKind]int{}
+	}
+	c.kinds[op.Kind]++
+	changes := op.Kind.Changes() || op.Flag&(os.O_CREATE|os.O_TRUNC) != 0
+	if partition := strings.Contains(op.Path, "/a-"); changes && partition {
+		c.changes = append(c.changes, op.String())
+	}
+	return nil
+}
+
+func (c *tally) take() (map[vfs.OpKind]int, []string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	defer func() { c.kinds, c.changes = nil, nil }()
+	return c.kinds, c.changes
+}
+
+// TestCreateAllSyncsLittle: R-11, a new partition costs an fsync of its id and one of its directory, and all together one
+// of the directory above; a power failure right after that loses none of them.
+func TestCreateAllSyncsLittle(t *testing.T) {
+	mem := vfs.NewMem()
+	r := format(t, mem, 1)
+	var ops tally
+	r.fs = vfs.NewFault(mem, ops.count)
+	m := r.open()
+	ops.take()
+	const n = 50
+	for i, c := range m.CreateAll(news("a", n)) {
+		if c.Err != nil || c.Log != m.Log(tp("a", int32(i))) || c.DirID != dirIDs[0] {
+			t.Fatalf("partition %d: %+v", i, c)
+		}
+	}
+	if kinds, _ := ops.take(); kinds[vfs.OpSync] != n || kinds[vfs.OpSyncDir] != n+1 {
+		t.Errorf("%d partitions cost %d fsyncs of files and %d of directories", n, kinds[vfs.OpSync], kinds[vfs.OpSyncDir])
+	}
+	after := mem.Crash()
+	mustClose(t, m)
+	r.fs = after
+	m = r.open()
+	defer mustClose(t, m)
+	for p := range int32(n) {
+		if l := m.Log(tp("a", p)); l == nil || l.TopicID() != idA {
+			t.Errorf("partition %d was lost", p)
+		}
+	}
+}
+
+// TestCreateAllSortsOut: partitions that exist, that are named twice or that belong to another topic get what Create gives
+// them, and the others are spread evenly.
+func TestCreateAllSortsOut(t *testing.T) {
+	mem := vfs.NewMem()
+	r := format(t, mem, 3)
+	r.change = func(o *Options) { o.Cordoned = func(dir string) bool { return dir == "/data1" } }
+	m := r.open()
+	defer mustClose(t, m)
+	old := r.create(m, tp("a", 2), dirIDs[1])
+	list := news("a", 6)
+	list = append(list, list[0], New{TopicPartition: tp("a", 2), TopicID: idB, Config: storage.DefaultConfig()})
+	list[5].DirID = dirIDs[1]
+	got := m.CreateAll(list)
+	var where []string
+	for _, c := range got[:6] {
+		if c.Err != nil {
+			t.Fatal(c.Err)
+		}
+		where = append(where, c.Log.Dir())
+	}
+	if want := []string{"/data0/a-0", "/data2/a-1", "/data1/a-2", "/data0/a-3", "/data2/a-4", "/data1/a-5"}; !slices.Equal(where, want) {
+		t.Errorf("placed in %v, want %v", where, want)
+	}
+	if got[2].Log != old || got[6].Log != got[0].Log || got[6].Err != nil {
+		t.Errorf("what exists: %+v, named twice: %+v", got[2], got[6])
+	}
+	if !errors.Is(got[7].Err, ErrExists) || got[7].Log != nil {
+		t.Errorf("another topic's: %+v", got[7])
+	}
+}
+
+// TestCreateAllTakesTheNextDirectory: where one directory fails the others take its partitions.
+func TestCreateAllTakesTheNextDirectory(t *testing.T) {
+	for _, path := range []string{"/data0/a-", "/data0"} {
+		mem := vfs.NewMem()
+		r := format(t, mem, 2)
+		failing := false
+		r.fs = vfs.NewFault(mem, func(op vfs.Op) error {
+			if failing && op.Kind == vfs.OpSyncDir && (op.Path == path || path == "/data0/a-" && strings.HasPrefix(op.Path, path)) {
+				return errTest
+			}
+			return nil
+		})
+		m := r.open()
+		failing = true
+		offline := 0
+		for i, c := range m.CreateAll(news("a", 8)) {
+			switch {
+			case c.Err == nil && c.Log.Dir() == fmt.Sprintf("/data1/a-%d", i):
+			case errors.Is(c.Err, ErrOffline) && path == "/data0": // it may stand there when the directory is back (DIR-4)
+				offline++
+			default:
+				t.Errorf("%s fails: partition %d: %+v", path, i, c)
+			}
+		}
+		if path == "/data0" && offline != 4 {
+			t.Errorf("%d partitions are offline", offline)
+		}
+		failing = false
+		if err := m.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestCreateAllInterrupted: whatever a power failure leaves of partitions that are being created, the next start takes it
+// over or sets it aside, and they can be created and written.
+func TestCreateAllInterrupted(t *testing.T) {
+	mem := vfs.NewMem()
+	r := format(t, mem, 1)
+	var mu sync.Mutex
+	var images []*vfs.Mem
+	armed := false
+	r.fs = vfs.NewFault(mem, func(op vfs.Op) error {
+		mu.Lock()
+		defer mu.Unlock()
+		if armed && (op.Kind.Changes() || op.Kind == vfs.OpOpen) {
+			images = append(images, mem.Crash(), mem.CrashKeeping(uint64(op.N)))
+		}
+		return nil
+	})
+	m := r.open()
+	armed = true
+	m.CreateAll(news("a", 3))
+	mu.Lock()
+	armed = false
+	mu.Unlock()
+	mustClose(t, m)
+	if len(images) < 30 {
+		t.Fatalf("only %d images", len(images))
+	}
+	for i, image := range images {
+		r.fs, r.events = image, &events{}
+		r.change = func(o *Options) {}
+		m, err := Open(r.options())
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = m.Load(t.Context(), func(_ record.TopicPartition, id record.UUID) (storage.Config, bool) {
+			return storage.DefaultConfig(), id == idA
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range m.CreateAll(news("a", 3)) {
+			if c.Err != nil || c.Log.TopicID() != idA {
+				t.Fatalf("image %d: %+v", i, c)
+			}
+			produce(t, c.Log, 2, 1)
+		}
+		if n := len(r.events.of(PartitionFailed)); n > 0 {
+			t.Errorf("image %d: %v", i, r.events.list)
+		}
+		mustClose(t, m)
+	}
+	t.Logf("%d power failures", len(images))
+}
+
+// TestManyIdlePartitions counts what a clean start and a stop cost for each partition without records: a few calls and no
+// write; and afterwards neither a descriptor nor a goroutine.
+func TestManyIdlePartitions(t *testing.T) {
+	mem := vfs.NewMem()
+	r := format(t, mem, 1)
+	const n = 400
+	m := r.open()
+	m.CreateAll(news("a", n))
+	mustClose(t, m)
+
+	var ops tally
+	r.fs = vfs.NewFault(mem, ops.count)
+	goroutines := runtime.NumGoroutine()
+	m = r.open()
+	for e := range record.LeaderEpoch(2) {
+		for _, l := range m.Logs() {
+			if err := l.AssignLeaderEpoch(e); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	kinds, changes := ops.take()
+	if len(changes) > 0 {
+		t.Errorf("starting changed %d things, as %s", len(changes), changes[0])
+	}
+	const shared = 30 // for the directory as a whole
+	if opens := kinds[vfs.OpOpen]; opens > 2*n+shared {
+		t.Errorf("%d files were opened for %d partitions", opens, n)
+	}
+	all := 0
+	for _, c := range kinds {
+		all += c
+	}
+	if all > 10*n+2*shared {
+		t.Errorf("%d operations for %d partitions: %v", all, n, kinds)
+	}
+	if open := m.Handles().OpenCount(); open > 0 {
+		t.Errorf("%d descriptors are held", open)
+	}
+	if now := runtime.NumGoroutine(); now > goroutines+2 {
+		t.Errorf("%d goroutines, there were %d", now, goroutines)
+	}
+	mustClose(t, m)
+	kinds, changes = ops.take()
+	if len(changes) > 0 {
+		t.Errorf("stopping changed %d things, as %s", len(changes), changes[0])
+	}
+	if kinds[vfs.OpOpen] > shared {
+		t.Errorf("%d files were opened to stop", kinds[vfs.OpOpen])
+	}
+	if got := get(t, r.fs, filepath.Join(r.dirs[0], ".kafka_cleanshutdown")); got == "missing" {
+		t.Error("no marker")
+	}
+}
