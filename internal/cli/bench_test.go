@@ -50,9 +50,7 @@ func TestPayloads(t *testing.T) {
 		t.Errorf("monotonic payload: %v", err)
 	}
 	name := filepath.Join(t.TempDir(), "payload")
-	if err := os.WriteFile(name, []byte("a,bb,,ccc"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	writeFile(t, name, "a,bb,,ccc")
 	source, err = (&payloadOptions{size: -1, file: name, delimiter: ","}).source()
 	if err != nil || source.largest != 3 {
 		t.Fatalf("file payload: %v", err)
@@ -91,5 +89,12 @@ func TestProducerProperties(t *testing.T) {
 func TestPerfTime(t *testing.T) {
 	if got := perfTime(time.Date(2026, 1, 2, 3, 4, 5, 67_000_000, time.UTC)); got != "2026-01-02 03:04:05:067" {
 		t.Errorf("got %s", got)
+	}
+}
+
+func writeFile(t *testing.T, name, content string) {
+	t.Helper()
+	if err := os.WriteFile(name, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
 	}
 }
