@@ -35,5 +35,5 @@
 //
 // # Format
 //
-// docs/formats: record-batch.md, index.md, producer-snapshot.md. The names of files are in storage/segment.
+// docs/formats: record-batch.md, index.md, producer-snapshot.md, compaction.md. The names of files are in storage/segment.
 package storage

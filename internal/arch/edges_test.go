@@ -117,6 +117,7 @@ func edges() []edge {
 		{"", "internal/wire", "composition"},
 		{"", "record", "composition"},
 		{"", "storage", "composition"},
+		{"", "storage/cleaner", "composition: settings of compaction"},
 		{"", "storage/logdir", "composition"},
 		{"", "vfs", "composition"},
 		{"internal/cli", "", "serve runs the broker"},

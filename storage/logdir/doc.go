@@ -4,7 +4,8 @@
 //
 // The names and small files at the top level of each directory: .lock, meta.properties, the offset checkpoints, the
 // clean-shutdown marker, partition directories and their -delete, -stray and -future forms. Loading and closing all
-// logs in parallel, retention, the flusher, delayed removal, and what happens when a directory fails.
+// logs in parallel, retention, the flusher, the threads of compaction and their checkpoint,
+// delayed removal, and what happens when a directory fails.
 //
 // # Data in and out
 //
