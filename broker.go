@@ -7,6 +7,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/samsalog/samsa/internal/console"
 	"github.com/samsalog/samsa/internal/controller"
 	"github.com/samsalog/samsa/internal/group"
 	"github.com/samsalog/samsa/internal/metadata"
@@ -25,15 +26,18 @@ type Broker struct {
 	txns     *txn.Service
 	server   *wire.Server
 	ctl      *controller.Controller
+	console  *console.Server // nil without samsa.http.listen
 	bound    []net.Listener
 	// listeners describes bound, one for one.
 	listeners []*wire.Listener
 	// epoch is the broker epoch of this registration; -1 before it.
-	epoch   atomic.Int64
-	serving sync.WaitGroup
-	stop    sync.Once
-	stopErr error
-	done    chan struct{}
+	epoch atomic.Int64
+	// ready is set once Start has succeeded, stopping when Shutdown begins.
+	ready, stopping atomic.Bool
+	serving         sync.WaitGroup
+	stop            sync.Once
+	stopErr         error
+	done            chan struct{}
 	// failed holds the first error of a listener that ended by itself.
 	failed chan error
 }
@@ -61,6 +65,7 @@ func (b *Broker) fail(err error) {
 // logs are closed so that the next start trusts them. It returns what could not be written.
 func (b *Broker) Shutdown(ctx context.Context) error {
 	b.stop.Do(func() {
+		b.stopping.Store(true)
 		err := b.server.Shutdown(ctx)
 		b.serving.Wait()
 		// The coordinators still append; they end before the logs do. Ends of transactions go through the groups.
@@ -68,6 +73,9 @@ func (b *Broker) Shutdown(ctx context.Context) error {
 		b.groups.Close()
 		b.replicas.Close()
 		b.stopErr = errors.Join(err, b.ctl.Shutdown(), b.dirs.Close(), b.store.Close())
+		if b.console != nil {
+			b.stopErr = errors.Join(b.stopErr, b.console.Close(ctx))
+		}
 		close(b.done)
 	})
 	<-b.done

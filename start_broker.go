@@ -124,7 +124,7 @@ func (s *starting) serve(context.Context) error {
 		Transactions: b.txns, CreateOffsetsTopic: s.createOffsetsTopic, CreateTransactionsTopic: s.createTransactionsTopic,
 		Logger: s.room("handler"), Levels: &s.levels, NodeID: s.nodeID(),
 	})
-	b.server = wire.NewServer(wire.Options{Handler: h, Logger: s.room("wire"), Limits: limits(l)})
+	b.server = wire.NewServer(wire.Options{Handler: h, Logger: s.room("wire"), Limits: s.limits(l)})
 	for i, ln := range b.bound {
 		at := b.listeners[i]
 		b.serving.Go(func() {
@@ -137,10 +137,10 @@ func (s *starting) serve(context.Context) error {
 	return nil
 }
 
-func limits(l config.Layers) wire.Limits {
+func (s *starting) limits(l config.Layers) wire.Limits {
 	return wire.Limits{
 		MaxRequestBytes: l.Int("socket.request.max.bytes"), IdleTimeout: l.Duration("connections.max.idle.ms"),
-		MaxConnections: l.Int("max.connections"), MaxConnectionsPerIP: l.Int("max.connections.per.ip"), PerIP: l.ConnectionsPerIPOverrides(),
+		MaxConnections: min(l.Int("max.connections"), s.descriptors().connections), MaxConnectionsPerIP: l.Int("max.connections.per.ip"), PerIP: l.ConnectionsPerIPOverrides(),
 		SendBufferBytes: l.Int("socket.send.buffer.bytes"), ReceiveBufferBytes: l.Int("socket.receive.buffer.bytes"),
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/samsalog/samsa/record"
 	"github.com/samsalog/samsa/storage"
 	"github.com/samsalog/samsa/storage/logdir"
+	"github.com/samsalog/samsa/vfs"
 )
 
 // controllerEndpoint is what a formatted directory records as the address of its only voter. Samsa has no
@@ -42,7 +43,12 @@ func (s *starting) openDirectories(context.Context) error {
 		ProducerExpiry:         l.Duration("producer.id.expiration.ms"),
 		BrokerEpoch:            s.b.epoch.Load,
 		Cleaner:                s.cleaner(),
-		Observe:                func(e logdir.Event) { s.log.Info(e.String()) },
+		MaxOpenFiles:           s.descriptors().files,
+		ReserveBytes:           func() int64 { return l.Int64("samsa.log.dir.reserve.bytes") },
+		SpaceCheckInterval:     spaceCheckInterval,
+		BallastBytes:           ballastBytes,
+		OnRoom:                 s.roomAgain,
+		Observe:                s.observeDirs,
 		OnDirFailure:           s.dirFailed,
 	})
 	if err != nil {
@@ -116,8 +122,9 @@ func (s *starting) openMetadata(context.Context) error {
 	if meta.NodeID != l.NodeID {
 		return fmt.Errorf("the log directories belong to node %d, the configuration says node.id=%d", meta.NodeID, l.NodeID)
 	}
+	fsys := s.b.dirs.MetadataFS()
 	store, err := metadata.Open(metadata.Options{
-		FS: s.fs, Dir: s.metadataDir(), Handles: s.b.dirs.Handles(), NodeID: l.NodeID, ClusterID: meta.ClusterID, DirectoryID: meta.DirectoryID,
+		FS: fsys, Dir: s.metadataDir(), Handles: vfs.NewHandles(fsys, metadataFiles), NodeID: l.NodeID, ClusterID: meta.ClusterID, DirectoryID: meta.DirectoryID,
 		ControllerEndpoint: controllerEndpoint,
 		MinInsyncReplicas:  strconv.Itoa(l.Int("min.insync.replicas")),
 		SegmentBytes:       l.Int("metadata.log.segment.bytes"),

@@ -106,6 +106,7 @@ func edges() []edge {
 
 		// compose
 		{"", "internal/config", "composition"},
+		{"", "internal/console", "composition"},
 		{"", "internal/controller", "composition"},
 		{"", "internal/coord", "composition"},
 		{"", "internal/group", "composition"},
@@ -144,6 +145,7 @@ func modules() map[string]map[string]string {
 		"internal/controller": {"github.com/twmb/franz-go/pkg/": messages},
 		"internal/group":      {"github.com/twmb/franz-go/pkg/": messages},
 		"internal/txn":        {"github.com/twmb/franz-go/pkg/": messages},
+		"internal/console":    {"github.com/prometheus/client_golang/prometheus": "metrics in Prometheus' text format"},
 		"internal/cli":        {"github.com/twmb/franz-go/pkg/": "the client and admin client", "github.com/spf13/": "the command line"},
 	}
 }

@@ -23,6 +23,7 @@ const defaultDir = "./samsa-data"
 type serveOptions struct {
 	dirs        []string
 	listen      string
+	http        string
 	configFile  string
 	set         []string
 	logFormat   string
@@ -43,7 +44,7 @@ as Apache Kafka's.
 
 Settings have Kafka's names and meanings. Of the same setting given twice the
 later in this list counts: the file of --config, the environment
-(SAMSA_LOG_RETENTION_MS is log.retention.ms), --set, --dir and --listen.`,
+(SAMSA_LOG_RETENTION_MS is log.retention.ms), --set, --dir, --listen and --http.`,
 		Example: `  samsa serve
   samsa serve --dir /var/lib/samsa --listen 0.0.0.0:9092 \
     --set advertised.listeners=PLAINTEXT://kafka.example:9092
@@ -54,6 +55,7 @@ later in this list counts: the file of --config, the environment
 	flags := cmd.Flags()
 	flags.StringArrayVarP(&opts.dirs, "dir", "d", nil, "`DIR` for the data; repeat it to spread over several disks (default "+defaultDir+")")
 	flags.StringVarP(&opts.listen, "listen", "l", "", "`HOST:PORT` to listen on (default "+samsa.DefaultListen+")")
+	flags.StringVar(&opts.http, "http", "", "`HOST:PORT` that answers /livez, /readyz and /metrics (default: none)")
 	flags.StringVarP(&opts.configFile, "config", "c", "", "`FILE` with settings, as Kafka's server.properties")
 	flags.StringArrayVarP(&opts.set, "set", "s", nil, "setting `KEY=VALUE`; may be repeated")
 	flags.StringVar(&opts.logFormat, "log-format", "text", "text or json")
@@ -113,6 +115,9 @@ func (o *serveOptions) brokerConfig(environ []string) (samsa.Config, error) {
 		fromFlags[kv.name] = kv.value
 	}
 	props := config.Merge(fromFile, config.FromEnvironment(environ), fromFlags)
+	if o.http != "" {
+		props["samsa.http.listen"] = o.http
+	}
 	c := samsa.Config{Dirs: o.dirs, Listen: o.listen, Properties: props}
 	if len(c.Dirs) == 0 && props["log.dirs"] == "" && props["log.dir"] == "" {
 		c.Dirs = []string{defaultDir}

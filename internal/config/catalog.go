@@ -36,12 +36,15 @@ func (s *Set) All() iter.Seq[*Definition] { return slices.Values(s.sorted) }
 // catalog is built once from the tables and never changed.
 var catalog = sync.OnceValue(func() *sets {
 	c := &sets{
-		broker:        newSet(logRows, serverRows, coordinatorRows, securityRows, remoteRows, internalRows),
+		broker:        newSet(logRows, serverRows, coordinatorRows, securityRows, remoteRows, internalRows, ownRows),
 		topic:         newSet(topicRows, internalTopicRows),
 		group:         newSet(groupRows, internalGroupRows),
 		clientMetrics: newSet(clientMetricsRows),
 	}
 	for _, d := range internalRows {
+		c.broker.byName[d.name].Internal = true
+	}
+	for _, d := range ownRows {
 		c.broker.byName[d.name].Internal = true
 	}
 	for _, d := range internalTopicRows {

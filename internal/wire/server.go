@@ -62,7 +62,7 @@ func (s *Server) Serve(l net.Listener, info *Listener) error {
 	defer l.Close()
 	var pause backoff
 	for {
-		if !s.takeSlot() {
+		if !s.takeSlot(info) {
 			return nil
 		}
 		nc, err := l.Accept()
@@ -103,9 +103,15 @@ func (s *Server) sleep(d time.Duration) {
 }
 
 // takeSlot waits until another connection is allowed; false when the server stops.
-func (s *Server) takeSlot() bool {
+func (s *Server) takeSlot(info *Listener) bool {
 	if s.slots == nil {
 		return s.base.Err() == nil
+	}
+	select {
+	case s.slots <- struct{}{}:
+		return true
+	default:
+		s.peers.about(info.Name, "slots", "as many connections are open as may be, further ones wait", "listener", info.Name, "limit", cap(s.slots))
 	}
 	select {
 	case s.slots <- struct{}{}:

@@ -27,6 +27,9 @@ type RequestCount struct {
 	Count        uint64
 }
 
+// API is the name of the API.
+func (c RequestCount) API() string { return apiName(c.Key) }
+
 // Stats is a snapshot of a server's counters since it was made.
 type Stats struct {
 	// Requests are the well-formed requests, in key and version order, zero counts left out.

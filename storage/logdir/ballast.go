@@ -1,6 +1,7 @@
 package logdir
 
 import (
+	"encoding/binary"
 	"errors"
 	"io/fs"
 	"math/rand/v2"
@@ -57,8 +58,8 @@ func (b *ballast) fill() error {
 
 func fillRandom(data []byte) {
 	r := rand.NewPCG(1, 2)
-	for i := range data {
-		data[i] = byte(r.Uint64())
+	for ; len(data) >= 8; data = data[8:] {
+		binary.LittleEndian.PutUint64(data, r.Uint64())
 	}
 }
 

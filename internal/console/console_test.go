@@ -1,0 +1,147 @@
+package console
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// node is a Node that says what it is told.
+type node struct {
+	state  State
+	dirs   []Directory
+	counts Counts
+}
+
+func (n *node) State() State         { return n.state }
+func (n *node) Loading() []Directory { return n.dirs }
+func (n *node) Counts() Counts       { return n.counts }
+
+func get(t *testing.T, h http.Handler, path string) (int, string) {
+	t.Helper()
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))
+	return w.Code, w.Body.String()
+}
+
+// R-26: the node is alive from the first moment and ready only when it serves; while it loads it says how far it is.
+func TestR26LivenessApartFromReadiness(t *testing.T) {
+	n := &node{state: Starting}
+	h := Handler(n)
+	for _, c := range []struct {
+		state State
+		ready int
+	}{{Starting, 503}, {Loading, 503}, {Serving, 200}, {Stopping, 503}} {
+		n.state = c.state
+		if code, _ := get(t, h, "/livez"); code != 200 {
+			t.Errorf("%s: /livez is %d", c.state, code)
+		}
+		if code, body := get(t, h, "/readyz"); code != c.ready || !strings.Contains(body, `"state": "`+string(c.state)+`"`) {
+			t.Errorf("%s: /readyz is %d: %s", c.state, code, body)
+		}
+	}
+	n.state = Loading
+	n.dirs = []Directory{{Path: "/data", Partitions: 10, Loaded: 3, Bytes: 1000, Read: 250, Current: "a-0", ETA: 1.5}}
+	_, body := get(t, h, "/readyz")
+	var got health
+	if err := json.Unmarshal([]byte(body), &got); err != nil || len(got.Dirs) != 1 || got.Dirs[0] != n.dirs[0] {
+		t.Errorf("progress %s: %v", body, err)
+	}
+}
+
+func TestR04MetricsTellTheProgress(t *testing.T) {
+	n := &node{state: Loading, dirs: []Directory{
+		{Path: "/a", Partitions: 10, Loaded: 3, Bytes: 1000, Read: 250, ETA: 1.5},
+		{Path: "/b", Offline: "input/output error", ETA: -1},
+	}}
+	code, body := get(t, Handler(n), "/metrics")
+	if code != 200 {
+		t.Fatalf("/metrics is %d", code)
+	}
+	for _, line := range []string{
+		`samsa_state{state="loading"} 1`, `samsa_state{state="serving"} 0`,
+		`samsa_load_partitions{dir="/a"} 10`, `samsa_load_partitions_done{dir="/a"} 3`,
+		`samsa_recovery_bytes{dir="/a"} 1000`, `samsa_recovery_bytes_done{dir="/a"} 250`, `samsa_recovery_eta_seconds{dir="/a"} 1.5`,
+		`samsa_log_dir_online{dir="/a"} 1`, `samsa_log_dir_online{dir="/b"} 0`, `samsa_connections 0`,
+		"# TYPE go_goroutines gauge",
+	} {
+		if !strings.Contains(body, line+"\n") {
+			t.Errorf("no line %s", line)
+		}
+	}
+}
+
+func TestMetricsOfAServingNode(t *testing.T) {
+	n := &node{state: Serving, counts: Counts{
+		Dirs:     []DirCounts{{Path: "/a", Online: true, Logs: 2, LogSize: 300, Total: 1 << 40, Usable: 1 << 39}},
+		Topics:   []TopicCounts{{Name: "orders", Partitions: 2, LogSize: 300}},
+		Requests: []RequestCount{{API: "Produce", Version: 13, Count: 7}}, Connections: 4, Accepted: 9, Refused: 1, Invalid: 2,
+		Groups: map[string]int64{"Stable": 3}, OpenFiles: 6, MaxOpenFiles: 100,
+		Tasks: []TaskCounts{{Name: "retention", Runs: 5, Failures: 1, LastRun: time.UnixMilli(1700000000500)}},
+	}}
+	_, body := get(t, Handler(n), "/metrics")
+	for _, line := range []string{
+		`samsa_log_dir_partitions{dir="/a"} 2`, `samsa_log_dir_log_bytes{dir="/a"} 300`, `samsa_log_dir_usable_bytes{dir="/a"} 5.49755813888e+11`,
+		`samsa_topic_log_bytes{topic="orders"} 300`, `samsa_topic_partitions{topic="orders"} 2`,
+		`samsa_requests_total{api="Produce",version="13"} 7`, `samsa_connections 4`, `samsa_connections_accepted_total 9`,
+		`samsa_connections_refused_total 1`, `samsa_connections_invalid_total 2`, `samsa_groups{state="Stable"} 3`,
+		`samsa_log_files_open 6`, `samsa_log_files_open_max 100`, `samsa_task_runs_total{task="retention"} 5`,
+		`samsa_task_failures{task="retention"} 1`, `samsa_task_last_run_timestamp_seconds{task="retention"} 1.7000000005e+09`,
+	} {
+		if !strings.Contains(body, line+"\n") {
+			t.Errorf("no line %s in:\n%s", line, body)
+		}
+	}
+}
+
+func TestServeAndClose(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := Start(l, &node{state: Serving})
+	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	r, err := client.Get("http://" + s.Addr() + "/readyz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	body, err := io.ReadAll(r.Body)
+	r.Body.Close()
+	if err != nil || r.StatusCode != 200 || r.Header.Get("Content-Type") != "application/json" {
+		t.Errorf("%d %q %v", r.StatusCode, body, err)
+	}
+	for path, want := range map[string]int{"/": 404, "/livez/x": 404} {
+		r, err := client.Get("http://" + s.Addr() + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Body.Close()
+		if r.StatusCode != want {
+			t.Errorf("%s is %d", path, r.StatusCode)
+		}
+	}
+	r, err = client.Post("http://"+s.Addr()+"/readyz", "text/plain", strings.NewReader("x"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Body.Close()
+	if r.StatusCode != 405 {
+		t.Errorf("POST is %d", r.StatusCode)
+	}
+	if err := s.Close(context.Background()); err != nil {
+		t.Error(err)
+	}
+	if _, err := client.Get("http://" + s.Addr() + "/livez"); err == nil {
+		t.Error("the console answers after Close")
+	}
+}
