@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"slices"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/samsalog/samsa/internal/metadata"
@@ -153,12 +154,18 @@ func (s *starting) openMetadata(context.Context) error {
 func (s *starting) loadLogs(ctx context.Context) error {
 	image := s.b.store.Image()
 	l := s.layers(image)
+	var configs sync.Map // by topic id: a topic has many partitions, and working its settings out takes longer than opening one
 	return s.b.dirs.Load(ctx, func(tp record.TopicPartition, id record.UUID) (storage.Config, bool) {
 		t := image.Topics.ByID(id)
 		if t == nil || t.Name != tp.Topic || int(tp.Partition) >= len(t.Partitions) {
 			return storage.Config{}, false
 		}
-		return l.TopicConfig(image.Config(metadata.ConfigResource{Type: metadata.TopicResource, Name: tp.Topic})), true
+		c, ok := configs.Load(id)
+		if !ok {
+			c = l.TopicConfig(image.Config(metadata.ConfigResource{Type: metadata.TopicResource, Name: tp.Topic}))
+			configs.Store(id, c)
+		}
+		return c.(storage.Config), true
 	})
 }
 

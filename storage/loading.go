@@ -22,11 +22,14 @@ type loading struct {
 	producers *producer.State
 	// gaps: offsets were missing between batches inside a segment.
 	gaps bool
+	// emptyEnd: the last segment and its indexes have no bytes, so there is nothing in it to recover.
+	emptyEnd bool
 }
 
 // run repairs what must be repaired, finds the end, and restores the producers' state.
 func (ld *loading) run(files []file) error {
 	first, from := len(ld.list), len(ld.list)-1
+	ld.emptyEnd = files[from].empty()
 	if !ld.l.o.Clean {
 		first = max(0, floor(ld.list, ld.recoveryPoint))
 	}
@@ -78,8 +81,8 @@ func (ld *loading) openClean(f file) (ok bool, err error) {
 	if !f.index || !f.timeIndex {
 		return false, nil
 	}
-	if f.size == 0 && f.indexBytes == 0 && !f.txnIndex {
-		s.ActivateEmpty()
+	if ld.emptyEnd {
+		s.ActivateEmpty(true)
 		ld.end = s.Base()
 		return true, nil
 	}
@@ -184,7 +187,7 @@ func (ld *loading) recover(first int) error {
 		return err
 	}
 	for i := first; i < len(ld.list); i++ {
-		r := recovering{ld: ld, s: ld.list[i], state: state}
+		r := recovering{ld: ld, s: ld.list[i], state: state, empty: ld.emptyEnd && i+1 == len(ld.list)}
 		if err := r.run(pos, from); err != nil {
 			return err
 		}
@@ -264,6 +267,10 @@ func (ld *loading) dropFrom(i int) error {
 
 // endWith makes the last segment the active one. If damage was kept at its end, the log goes on in a new one.
 func (ld *loading) endWith(r *recovering) error {
+	if r.empty {
+		r.s.ActivateEmpty(false)
+		return nil
+	}
 	if !r.kept {
 		return r.s.Activate(false)
 	}

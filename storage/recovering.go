@@ -18,11 +18,17 @@ type recovering struct {
 	torn, kept bool
 	// gaps: offsets are missing between batches.
 	gaps bool
+	// empty: there is not a byte to look at.
+	empty bool
 }
 
 // run recovers the segment from a batch boundary on and seals it.
 func (r *recovering) run(pos int64, from record.Offset) error {
 	r.next = from
+	if r.empty {
+		r.state.SetMapEnd(from)
+		return nil
+	}
 	rec, err := r.s.StartRecovery(pos, from)
 	if err != nil {
 		return err

@@ -19,6 +19,11 @@ type file struct {
 	indexBytes                 int64
 }
 
+// empty reports whether log and indexes are there without a byte in them.
+func (f file) empty() bool {
+	return f.size == 0 && f.index && f.timeIndex && f.indexBytes == 0 && !f.txnIndex
+}
+
 // found is an entry of the directory that belongs to a segment.
 type found struct {
 	segment.Name

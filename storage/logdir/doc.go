@@ -29,7 +29,7 @@
 //
 // # Concurrency
 //
-// Create, Delete and Close exclude each other and hold Manager.changes across file operations. Manager.mu guards the
+// Create, CreateAll, Delete and Close exclude each other and hold Manager.changes across file operations. Manager.mu guards the
 // maps and is never held across I/O. Each checkpoint file is written under its directory's saving lock. Order:
 // changes, saving, mu. Callbacks run under none of them, except that Observe may run under changes.
 //

@@ -19,10 +19,10 @@ func (s *Segment) Activate(clean bool) error {
 	return nil
 }
 
-// ActivateEmpty is Activate for a segment that an orderly end has left empty, indexes included.
-func (s *Segment) ActivateEmpty() {
+// ActivateEmpty is Activate for a segment without a byte, indexes included.
+func (s *Segment) ActivateEmpty(clean bool) {
 	s.setLargest(record.NoTimestamp, s.o.Base)
-	s.activate(true)
+	s.activate(clean)
 }
 
 func (s *Segment) activate(clean bool) {
