@@ -51,7 +51,12 @@ type brokerProcess struct {
 
 func startProcess(t *testing.T, dir, listen string) *brokerProcess {
 	t.Helper()
-	cmd := exec.Command(os.Args[0], "-test.run=^TestBrokerProcess$", "-test.v")
+	return startCommand(t, exec.Command(os.Args[0], "-test.run=^TestBrokerProcess$", "-test.v"), dir, listen)
+}
+
+// startCommand is startProcess with a command of the test's own that ends up running TestBrokerProcess.
+func startCommand(t *testing.T, cmd *exec.Cmd, dir, listen string) *brokerProcess {
+	t.Helper()
 	cmd.Env = append(os.Environ(), processDir+"="+dir, processListen+"="+listen)
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
