@@ -230,3 +230,15 @@ func (p *play) fill(t *testing.T, v reflect.Value, x any) {
 		v.SetInt(reflect.ValueOf(x).Int())
 	}
 }
+
+// restart stops the broker and starts it again on the same files.
+func (b *broker) restart(t testing.TB) {
+	t.Helper()
+	b.restartWith(t, nil)
+}
+
+func (b *broker) restartWith(t testing.TB, more map[string]string) {
+	t.Helper()
+	b.stop(t)
+	b.start(t, more)
+}
