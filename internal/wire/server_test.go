@@ -194,7 +194,8 @@ func TestIdleConnectionsHoldLittle(t *testing.T) {
 }
 
 func TestMaxConnections(t *testing.T) {
-	s, addr := start(t, Options{Handler: handlerFunc(plain), Limits: Limits{MaxConnections: 2}})
+	log := &logBuffer{}
+	s, addr := start(t, Options{Handler: handlerFunc(plain), Logger: log.logger(), Limits: Limits{MaxConnections: 2}})
 	a, b := dial(t, addr), dial(t, addr)
 	req := kmsg.NewPtrMetadataRequest()
 	a.ask(req, 4, 1)
@@ -206,6 +207,9 @@ func TestMaxConnections(t *testing.T) {
 	}
 	a.Close()
 	c.answer(req, 1)
+	if got := strings.Count(log.String(), "further ones wait"); got != 1 { // one line says so
+		t.Errorf("said %d times: %s", got, log)
+	}
 }
 
 func TestMaxConnectionsPerIP(t *testing.T) {
