@@ -41,7 +41,7 @@ type offsetMap struct {
 
 // newOffsetMap returns an empty map of at most maxBytes, which is full when loadFactor of its slots are taken.
 func newOffsetMap(maxBytes int64, loadFactor float64) *offsetMap {
-	most := int(max(1, min(maxBytes, 1<<40)/slotSize))
+	most := int(max(1, min(maxBytes, 1<<40)/slotSize)) // one at least, so that every run gets on
 	first := most
 	if firstSlots <= most/(growth+1) {
 		first = firstSlots

@@ -141,6 +141,66 @@ func TestC04TransactionOverSegments(t *testing.T) {
 	}
 }
 
+// C-04: a marker without data before it stays until its horizon has passed, which the first run that finds it so stamps; one
+// with data keeps its entry in the transaction index.
+func TestC04MarkerGoesAtItsHorizon(t *testing.T) {
+	for _, end := range []record.ControlType{record.ControlCommit, record.ControlAbort} {
+		w := start(t, func(c *storage.Config) { c.DeleteRetentionMs = 3600 * 1000 })
+		p := from{id: 1, transactional: true}
+		w.send(p, "k=1")
+		marker := w.end(p, end)
+		w.send(p, "other=1") // so that the marker is not the last that is known of the producer
+		w.end(p, record.ControlCommit)
+		w.put("k=2")
+		hasMarker := func() bool {
+			list, _ := w.batches(storage.LogEnd)
+			return slices.ContainsFunc(list, func(b record.Batch) bool { return b.BaseOffset() == marker && b.Count() == 1 })
+		}
+		steps := []struct {
+			after time.Duration
+			there bool
+		}{{0, true}, {0, true}, {59 * time.Minute, true}, {time.Minute, false}}
+		w.roll()
+		for i, s := range steps {
+			clear(w.saved)
+			w.pass(s.after)
+			w.clean()
+			if hasMarker() != s.there {
+				t.Fatalf("%v, step %d: the marker is there: %v", end, i, !s.there)
+			}
+		}
+		w.want("2:other=1", "4:k=2")
+	}
+}
+
+func TestC04TransactionIndexIsCarriedOver(t *testing.T) {
+	w := start(t)
+	p := from{id: 1, transactional: true}
+	first := w.send(p, "k=1").FirstOffset
+	marker := w.end(p, record.ControlAbort)
+	w.put("k=2")
+	w.roll()
+	for range 3 { // the producer's last batch stays, emptied, so the marker is needed
+		clear(w.saved)
+		w.clean()
+		w.pass(48 * time.Hour)
+		aborted, err := w.log.Cleaning().Aborted(0, w.log.LogEndOffset())
+		if err != nil || len(aborted) != 1 || aborted[0].ProducerID != 1 || aborted[0].FirstOffset != first || aborted[0].LastOffset != marker {
+			t.Fatalf("%+v, %v", aborted, err)
+		}
+	}
+	w.send(p, "k=3")
+	w.end(p, record.ControlCommit)
+	w.put("z=1")
+	w.sealAndClean() // now it is not
+	clear(w.saved)
+	w.clean()
+	if aborted, err := w.log.Cleaning().Aborted(0, w.log.LogEndOffset()); err != nil || len(aborted) != 0 {
+		t.Fatalf("%+v, %v", aborted, err)
+	}
+	w.want("3:k=3", "5:z=1")
+}
+
 // C-06 (KAFKA-6834, KAFKA-3587): batches beyond a limit that was lowered since, and more keys than the map has room for.
 func TestC06LargeBatch(t *testing.T) {
 	w := start(t, func(c *storage.Config) { c.MaxMessageBytes, c.SegmentBytes = 8<<20, 16<<20 })
@@ -151,6 +211,17 @@ func TestC06LargeBatch(t *testing.T) {
 	w.put("k=3")
 	w.sealAndClean()
 	w.want("0:big="+big, "3:also="+big, "4:k=3")
+}
+
+// Records behind what the map covers are left alone, also those without a key.
+func TestC06BehindTheMap(t *testing.T) {
+	w := start(t, func(c *storage.Config) { c.CleanupCompact = false })
+	w.settings.DedupeBufferBytes = 2 * slotSize
+	w.put("a=1", "a=2", "b=1", "=none", "a=3")
+	w.setConfig(func(c *storage.Config) { c.CleanupCompact = true })
+	w.roll()
+	w.cleaner.Round()
+	w.want("1:a=2", "2:b=1", "3:=none", "4:a=3")
 }
 
 func TestC06MapTooSmall(t *testing.T) {
@@ -364,6 +435,24 @@ func TestC12IdleProducerGoesOn(t *testing.T) {
 				t.Fatalf("%+v", list)
 			}
 		})
+	}
+}
+
+// C-12: with transaction version 2 all that is known of an idle producer is the epoch in its last marker.
+func TestC12MarkerKeepsTheEpoch(t *testing.T) {
+	w := start(t, func(c *storage.Config) { c.DeleteRetentionMs = 0 })
+	w.send(from{id: 7, epoch: 1, transactional: true}, "k=1")
+	w.end(from{id: 7, epoch: 2}, record.ControlCommit)
+	w.put("k=2")
+	w.roll()
+	for range 4 {
+		clear(w.saved)
+		w.clean()
+		w.pass(time.Second)
+	}
+	list, _ := w.batches(storage.LogEnd)
+	if h := list[0].Header(); len(list) != 2 || h.Count != 0 || !h.IsControl() || h.ProducerEpoch != 2 || h.SizeInBytes != record.HeaderSize {
+		t.Fatalf("%d batches, %+v", len(list), h)
 	}
 }
 
