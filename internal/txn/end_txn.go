@@ -65,6 +65,9 @@ func (m *machine) endTxn(q end, spare record.ProducerID, a *answer[outcome]) coo
 	case step.refuse != nil:
 		a.give(refused(step.refuse.Code))
 		return coord.None()
+	case step.repeated && e.transaction.epoch > lastEpoch: // its producer was fenced with the epoch that nobody gets
+		a.give(refused(kerr.ProducerFenced.Code))
+		return coord.None()
 	case step.repeated:
 		a.give(outcome{identity: identity{e.producerID, e.epoch}})
 		return coord.None()
@@ -120,8 +123,9 @@ func (q *end) judge(t *transaction) verdict {
 // judgeBumping has the rules of transaction version 2. The same epoch after an end means the next transaction; an epoch
 // one lower, or the last one of the producer id before, repeats the last request.
 func (q *end) judgeBumping(t *transaction) verdict {
-	overflow := q.identity.id == t.previousProducerID && q.epoch == lastEpoch && t.epoch == 0 && q.identity.id != t.producerID
-	repeats := overflow || q.identity.id == t.producerID && t.epoch == q.epoch+1 && q.epoch >= 0 && t.state != Ongoing && t.state != Empty
+	after := t.state != Ongoing && t.state != Empty && t.version >= txnVersionBumps // the last thing was an end like this one
+	overflow := after && q.identity.id == t.previousProducerID && q.epoch == lastEpoch && t.epoch == 0 && q.identity.id != t.producerID
+	repeats := overflow || after && q.identity.id == t.producerID && t.epoch == q.epoch+1 && q.epoch >= 0
 	switch {
 	case t.state.deciding() && repeats && q.commit != (t.state == PrepareCommit):
 		return verdict{refuse: kerr.InvalidTxnState}

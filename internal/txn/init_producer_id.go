@@ -122,22 +122,24 @@ func (m *machine) nextProducer(q initialization, e *entry, spare record.Producer
 	next := e.initialized(q.timeoutMs, m.nowMs())
 	known := q.expected == nil || q.expected.epoch == e.epoch
 	switch {
-	case known && e.exhausted() && spare == record.NoProducerID:
-		a.give(outcome{wantsID: true})
-		return coord.None()
-	case known:
-		next.previousEpoch = record.NoProducerEpoch
-		if q.expected != nil {
-			next.previousEpoch = e.epoch
-		}
-		next.epoch++
-		if e.exhausted() {
-			next.producerID, next.epoch = spare, 0
-		}
-	case q.expected.epoch != e.previousEpoch:
+	case !known && q.expected.epoch != e.previousEpoch:
 		a.give(refused(kerr.ProducerFenced.Code))
 		return coord.None()
-		// Else the client has not seen the answer to the same request: it gets it again.
+	case !known && e.epoch <= lastEpoch:
+		// The client has not seen the answer to the same request, or its transaction was aborted for it: the epoch is
+		// the next one for it already.
+		return m.initialize(next, a)
+	case e.exhausted() && spare == record.NoProducerID:
+		a.give(outcome{wantsID: true})
+		return coord.None()
+	case e.exhausted():
+		next.producerID, next.epoch = spare, 0
+	default:
+		next.epoch++
+	}
+	next.previousEpoch = record.NoProducerEpoch
+	if q.expected != nil {
+		next.previousEpoch = q.expected.epoch
 	}
 	return m.initialize(next, a)
 }

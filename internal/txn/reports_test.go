@@ -75,7 +75,12 @@ func (r *rawConn) endTxn(t testing.TB, version int16, id string, p *kmsg.InitPro
 	t.Helper()
 	req := kmsg.NewPtrEndTxnRequest()
 	req.Version, req.TransactionalID, req.ProducerID, req.ProducerEpoch, req.Commit = version, id, p.ProducerID, p.ProducerEpoch, commit
-	return r.ask(t, req).(*kmsg.EndTxnResponse)
+	for until := time.Now().Add(patience); ; { // as clients do, while a coordinator is read
+		resp := r.ask(t, req).(*kmsg.EndTxnResponse)
+		if resp.ErrorCode != kerr.CoordinatorLoadInProgress.Code || time.Now().After(until) {
+			return resp
+		}
+	}
 }
 
 // who reads committed records does not see beyond the first open transaction, whatever stands behind it.

@@ -99,6 +99,10 @@ func TestFencedAtTheLastEpoch(t *testing.T) {
 		t.Fatalf("%+v, then %+v", o, w.state("x"))
 	}
 	w.markers()
+	// Of an end that comes now it cannot be said whether it is a repetition; either way the last epoch is nobody's.
+	if o := w.end("x", identity{7, lastEpoch}, false, true); o.code != fenced {
+		t.Errorf("end of the fenced: %+v", o)
+	}
 	if o := w.init("x", nil); o.code != 0 || o.id == 7 || o.identity.epoch != 0 {
 		t.Errorf("next: %+v", o)
 	}
