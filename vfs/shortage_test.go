@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -87,18 +88,19 @@ func TestR29IdleFilesGiveTheirDescriptorsBack(t *testing.T) {
 // where nothing is idle the call waits for what others give back, and not for ever.
 func TestR29WaitsForADescriptor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		busy := true
+		var busy atomic.Bool
+		busy.Store(true)
 		h := NewHandles(NewFault(NewMem(), func(op Op) error {
-			if busy && op.Kind == OpOpen {
+			if busy.Load() && op.Kind == OpOpen {
 				return syscall.EMFILE
 			}
 			return nil
 		}), 4)
-		time.AfterFunc(20*time.Millisecond, func() { busy = false })
+		time.AfterFunc(20*time.Millisecond, func() { busy.Store(false) })
 		if _, err := h.Open("a", os.O_RDWR|os.O_CREATE, 0o644); err != nil {
 			t.Errorf("a descriptor came back meanwhile: %v", err)
 		}
-		busy = true
+		busy.Store(true)
 		began := time.Now()
 		_, err := h.Patient().OpenFile("b", os.O_RDWR|os.O_CREATE, 0o644)
 		if !errors.Is(err, syscall.EMFILE) || time.Since(began) > time.Second {
