@@ -23,6 +23,8 @@ import (
 const (
 	processDir    = "SAMSA_TEST_PROCESS_DIR"
 	processListen = "SAMSA_TEST_PROCESS_LISTEN"
+	// key=value, separated by blanks
+	processProperties = "SAMSA_TEST_PROCESS_PROPERTIES"
 )
 
 // TestBrokerProcess is a broker in a process of its own, to be killed. It prints its address and serves until
@@ -32,7 +34,12 @@ func TestBrokerProcess(t *testing.T) {
 	if dir == "" {
 		t.Skip("only run by TestKilledBroker")
 	}
-	b, err := samsa.Start(t.Context(), samsa.Config{Dirs: []string{dir}, Listen: os.Getenv(processListen)})
+	props := map[string]string{}
+	for _, p := range strings.Fields(os.Getenv(processProperties)) {
+		key, value, _ := strings.Cut(p, "=")
+		props[key] = value
+	}
+	b, err := samsa.Start(t.Context(), samsa.Config{Dirs: []string{dir}, Listen: os.Getenv(processListen), Properties: props})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,8 +52,9 @@ func TestBrokerProcess(t *testing.T) {
 
 // brokerProcess is a running TestBrokerProcess.
 type brokerProcess struct {
-	cmd  *exec.Cmd
-	addr string
+	cmd   *exec.Cmd
+	stdin io.Closer
+	addr  string
 }
 
 func startProcess(t *testing.T, dir, listen string) *brokerProcess {
@@ -70,7 +78,7 @@ func startCommand(t *testing.T, cmd *exec.Cmd, dir, listen string) *brokerProces
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	p := &brokerProcess{cmd: cmd}
+	p := &brokerProcess{cmd: cmd, stdin: stdin}
 	t.Cleanup(func() { p.kill(); stdin.Close() })
 	lines := bufio.NewScanner(stdout)
 	for lines.Scan() {
@@ -82,6 +90,15 @@ func startCommand(t *testing.T, cmd *exec.Cmd, dir, listen string) *brokerProces
 	}
 	t.Fatalf("the broker's process ended: %v", cmd.Wait())
 	return nil
+}
+
+// stop lets the broker stop in order.
+func (p *brokerProcess) stop(t *testing.T) {
+	t.Helper()
+	_ = p.stdin.Close() // a pipe
+	if err := p.cmd.Wait(); err != nil {
+		t.Errorf("the broker's process: %v", err)
+	}
 }
 
 // kill ends the process without giving it a chance (SIGKILL). Killing twice does nothing.
