@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"runtime"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -205,6 +206,41 @@ func TestR04BytesRead(t *testing.T) {
 	}
 	if l.LogEndOffset() != 2003 {
 		t.Errorf("log end %d", l.LogEndOffset())
+	}
+}
+
+// TestR05RecoveryMemory: what recovery allocates does not depend on how much it reads: ten times the log, with all its
+// indexes to be made anew, costs the same buffers.
+func TestR05RecoveryMemory(t *testing.T) {
+	recovered := func(batches int) (allocated uint64, size int64) {
+		w := newWorld(t)
+		l := w.open()
+		for range batches {
+			w.append(l, batchOf(startMs, strings.Repeat("x", 2000)), AppendOptions{})
+		}
+		size = l.SizeInBytes()
+		l.Abandon()
+		for _, suffix := range []string{".index", ".timeindex"} {
+			if err := w.fs.Remove("/data/t-0/00000000000000000000" + suffix); err != nil {
+				t.Fatal(err)
+			}
+		}
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		l = w.open()
+		runtime.ReadMemStats(&after)
+		defer l.Abandon()
+		if l.LogEndOffset() != record.Offset(batches) {
+			t.Fatalf("log end %d", l.LogEndOffset())
+		}
+		return after.TotalAlloc - before.TotalAlloc, size
+	}
+	recovered(10) // what is allocated once
+	little, small := recovered(100)
+	much, large := recovered(2000)
+	// A pool may have lost its buffer of 256 KiB meanwhile, and indexes grow with the log; the data is not in it.
+	if most := little + 512<<10 + uint64(large)/20; much > most {
+		t.Errorf("%d bytes were allocated to recover %d, and %d to recover %d", little, small, much, large)
 	}
 }
 
