@@ -118,7 +118,8 @@ func compareByPartition(t *testing.T, want, got []*kgo.Record) {
 func TestEveryByteUnderEveryCodec(t *testing.T) {
 	const partitions = 3
 	dir := t.TempDir()
-	b := startIn(t, dir, map[string]string{"message.max.bytes": "8000000"})
+	keep := map[string]string{"message.max.bytes": "8000000", "log.retention.ms": "-1"} // some records are old on purpose
+	b := startIn(t, dir, keep)
 	want := difficultRecords(partitions)
 	for name, codec := range codecs() {
 		cl := clientOf(t, b, kgo.ProducerBatchCompression(codec), kgo.ProducerBatchMaxBytes(8_000_000), kgo.DefaultProduceTopic(name))
@@ -134,7 +135,7 @@ func TestEveryByteUnderEveryCodec(t *testing.T) {
 		compareByPartition(t, want, consumeAll(t, b, name, len(want)))
 	}
 	stop(t, b)
-	b = startIn(t, dir, nil)
+	b = startIn(t, dir, keep)
 	for name := range codecs() {
 		compareByPartition(t, want, consumeAll(t, b, name, len(want)))
 	}

@@ -77,10 +77,11 @@ func createTopic(t *testing.T, addr, prefix string, partitions int32) string {
 	}
 	defer cl.Close()
 	topic := fmt.Sprintf("%s-%d", prefix, time.Now().UnixNano())
-	limit, before := "8388608", "9223372036854775807"
+	// Retention is off: some records are old on purpose.
+	limit, before, forever := "8388608", "9223372036854775807", "-1"
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	configs := map[string]*string{"max.message.bytes": &limit, "message.timestamp.before.max.ms": &before}
+	configs := map[string]*string{"max.message.bytes": &limit, "message.timestamp.before.max.ms": &before, "retention.ms": &forever}
 	if _, err := kadm.NewClient(cl).CreateTopic(ctx, partitions, 1, configs, topic); err != nil {
 		t.Fatalf("create topic %s: %v", topic, err)
 	}

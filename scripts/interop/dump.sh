@@ -17,7 +17,7 @@ for codec in none gzip snappy lz4 zstd; do
 done
 "$samsa" topics create stamped --bootstrap "$dump_addr" --config message.timestamp.type=LogAppendTime >>"$log" 2>&1
 seq 1 2000 | "$samsa" produce stamped --bootstrap "$dump_addr" --compression lz4 >>"$log" 2>&1
-"$samsa" topics create shapes --partitions 2 --bootstrap "$dump_addr" >>"$log" 2>&1
+"$samsa" topics create shapes --partitions 2 --config retention.ms=-1 --bootstrap "$dump_addr" >>"$log" 2>&1
 printf '%s\n' '{"key":null,"value":null}' '{"key":"","value":""}' '{"key":"k","value":null,"headers":[{"key":"h","value":null},{"key":"h","value":"x"}]}' \
   '{"keyBase64":"//4A","valueBase64":"AAECAw==","timestamp":1700000000000}' '{"key":"k","value":"old","timestamp":1600000000000}' |
   "$samsa" produce shapes --bootstrap "$dump_addr" --input json --acks 1 >>"$log" 2>&1
