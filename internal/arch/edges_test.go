@@ -146,6 +146,7 @@ func modules() map[string]map[string]string {
 		"internal/group":      {"github.com/twmb/franz-go/pkg/": messages},
 		"internal/txn":        {"github.com/twmb/franz-go/pkg/": messages},
 		"internal/console":    {"github.com/prometheus/client_golang/prometheus": "metrics in Prometheus' text format"},
+		"internal/longtest":   {"pgregory.net/rapid": "how many random histories a model test runs"},
 		"internal/cli":        {"github.com/twmb/franz-go/pkg/": "the client and admin client", "github.com/spf13/": "the command line"},
 	}
 }
