@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/samsalog/samsa/internal/longtest"
 	"github.com/samsalog/samsa/record"
 	"github.com/samsalog/samsa/vfs"
 )
@@ -132,7 +133,10 @@ func TestCrash(t *testing.T) {
 				if l := s.log.Load(); l != nil {
 					c.recoveryPoint = l.RecoveryPoint()
 				}
-				c.images = []*vfs.Mem{mem.Crash(), mem.CrashKeeping(1), mem.CrashKeeping(2)}
+				c.images = []*vfs.Mem{mem.Crash()}
+				for seed := range longtest.Pick(uint64(2), 20) {
+					c.images = append(c.images, mem.CrashKeeping(seed<<32+uint64(len(cuts))))
+				}
 				cuts = append(cuts, c)
 			}
 			s = &story{world: worldOn(t, vfs.NewFault(mem, func(op vfs.Op) error {
@@ -153,6 +157,7 @@ func TestCrash(t *testing.T) {
 					c.verify(t, i, image)
 				}
 			}
+			t.Logf("cut before %d operations, %d images each", len(cuts), len(cuts[0].images))
 		})
 	}
 }
@@ -230,6 +235,7 @@ func TestFault(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
+				t.Logf("%d %s faults injected", n-1, kind)
 				break
 			}
 			s.checkFault(t, fmt.Sprintf("%s fault at %s", kind, what), err, boom)

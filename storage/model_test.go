@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/samsalog/samsa/internal/longtest"
 	"github.com/samsalog/samsa/record"
 	"github.com/samsalog/samsa/storage/index"
 	"github.com/samsalog/samsa/storage/producer"
@@ -451,7 +452,7 @@ func (m *model) check(t *rapid.T) {
 }
 
 func TestModel(t *testing.T) {
-	rapid.Check(t, func(rt *rapid.T) {
+	longtest.Check(t, 400, 20000, func(rt *rapid.T) {
 		m := newModel(rt, t)
 		defer m.log.Abandon()
 		rt.Repeat(map[string]func(*rapid.T){

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/samsalog/samsa/internal/longtest"
 	"github.com/samsalog/samsa/record"
 	"pgregory.net/rapid"
 )
@@ -32,7 +33,7 @@ func TestMutations(t *testing.T) {
 	rp := l.RecoveryPoint()
 	w.close(l)
 	files := w.files(l.Dir())
-	rapid.Check(t, func(rt *rapid.T) {
+	longtest.Check(t, 100, 5000, func(rt *rapid.T) {
 		m := &mutant{world: newWorld(t).small(), t: rt, written: written}
 		damaged := maps.Clone(files)
 		for range rapid.IntRange(1, 3).Draw(rt, "damages") {

@@ -5,6 +5,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/samsalog/samsa/internal/longtest"
 )
 
 func TestCrashKeepsWhatWasSynced(t *testing.T) {
@@ -96,7 +98,8 @@ func TestCrashKeeping(t *testing.T) {
 	}
 	put(t, m, "/c", "c")
 	seen := map[string]bool{}
-	for seed := range uint64(200) {
+	seeds := longtest.Pick(uint64(200), 20000)
+	for seed := range seeds {
 		c, same := m.CrashKeeping(seed), m.CrashKeeping(seed)
 		a, b := get(t, c, "/a"), get(t, c, "/b")
 		if a != get(t, same, "/a") || b != get(t, same, "/b") {
@@ -123,7 +126,8 @@ func TestCrashKeeping(t *testing.T) {
 		}
 		seen[content] = true
 	}
+	t.Logf("%d seeds gave %d different contents", seeds, len(seen))
 	if len(seen) < 8 {
-		t.Errorf("200 seeds gave %d different contents", len(seen))
+		t.Error("too few")
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/samsalog/samsa/internal/longtest"
 	"github.com/samsalog/samsa/storage/checkpoint"
 	"github.com/samsalog/samsa/vfs"
 )
@@ -123,15 +124,20 @@ func TestCrashLosesAllUnsynced(t *testing.T) {
 	for i, m := range moments {
 		m.verify(t, i)
 	}
+	t.Logf("cut before %d operations", len(moments))
 }
 
 // What a disk has begun on its own may be on it in any part and order.
 func TestCrashKeepsSomeUnsynced(t *testing.T) {
-	for seed := range uint64(4) {
-		for i, m := range tell(t, func(m *vfs.Mem, n int64) *vfs.Mem { return m.CrashKeeping(seed<<32 + uint64(n)) }) {
+	cuts, seeds := 0, longtest.Pick(uint64(3), 100)
+	for seed := range seeds {
+		moments := tell(t, func(m *vfs.Mem, n int64) *vfs.Mem { return m.CrashKeeping(seed<<32 + uint64(n)) })
+		for i, m := range moments {
 			m.verify(t, i)
 		}
+		cuts += len(moments)
 	}
+	t.Logf("%d cuts with %d seeds", cuts, seeds)
 }
 
 // The first write or fsync that fails ends the Store: nothing that depends on it is acknowledged or visible, and
@@ -175,6 +181,7 @@ func TestFailedWriteIsFinal(t *testing.T) {
 		}
 		_ = s.Close() // it may repeat the failure
 		if failed == nil {
+			t.Logf("%d faults injected", nth-1)
 			return
 		}
 		n.fs = mem

@@ -8,6 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/samsalog/samsa/internal/longtest"
 	"github.com/samsalog/samsa/internal/stored"
 	"github.com/samsalog/samsa/record"
 	"github.com/samsalog/samsa/vfs"
@@ -135,7 +136,7 @@ func (m *model) compare(i *Image) error {
 
 // Random batches, transactions, refusals, snapshots and restarts against the model; kept images must not change.
 func TestStoreModel(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	longtest.Check(t, 50, 1000, func(t *rapid.T) {
 		n := newNode(t, vfs.NewMem())
 		n.tweak = func(o *Options) { o.SegmentBytes, o.Snapshots.RetentionBytes = 1500, 3000 }
 		s := n.open()

@@ -5,11 +5,13 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/samsalog/samsa/internal/longtest"
 )
 
 // A pmap against a Go map, with old versions kept aside: none of them may change later.
 func TestPmapModel(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	longtest.Check(t, 100, 5000, func(t *rapid.T) {
 		type version struct {
 			m    pmap[int, int]
 			want map[int]int

@@ -10,6 +10,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/samsalog/samsa/internal/longtest"
 	"github.com/samsalog/samsa/record"
 	"github.com/samsalog/samsa/vfs"
 )
@@ -145,7 +146,7 @@ func FuzzReadOffsets(f *testing.F) {
 // TestWriteAtomicCrash cuts the power before every operation of a replacement, with any unsynced data kept or lost: the
 // file holds the old or the new content, and the new one once the call has returned (CKP-1).
 func TestWriteAtomicCrash(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	longtest.Check(t, 100, 3000, func(t *rapid.T) {
 		m := vfs.NewMem()
 		var crashed []*vfs.Mem
 		watched := vfs.NewFault(m, func(op vfs.Op) error {
@@ -199,4 +200,5 @@ func TestWriteAtomicFault(t *testing.T) {
 			t.Errorf("%v: a leftover .tmp is in the way: %v", failed, err)
 		}
 	}
+	t.Log("6 faults injected")
 }

@@ -10,6 +10,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/samsalog/samsa/internal/longtest"
 	"github.com/samsalog/samsa/record"
 	"github.com/samsalog/samsa/storage"
 	"github.com/samsalog/samsa/storage/producer"
@@ -196,7 +197,7 @@ func (m *model) crash() {
 // TestModel runs random histories with compaction and compares what is left with the definition: of each key the last
 // committed record, at its offset, and everything that is not clean yet.
 func TestModel(t *testing.T) {
-	rapid.Check(t, func(rt *rapid.T) {
+	longtest.Check(t, 60, 3000, func(rt *rapid.T) {
 		w := start(t, func(c *storage.Config) {
 			c.SegmentBytes = rapid.SampledFrom([]int{300, 1000, 1 << 20}).Draw(rt, "segment.bytes")
 			c.DeleteRetentionMs = graceOfTombstones.Milliseconds()

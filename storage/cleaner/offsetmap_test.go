@@ -7,12 +7,13 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/samsalog/samsa/internal/longtest"
 	"github.com/samsalog/samsa/record"
 )
 
 // TestOffsetMapModel compares the map with Go's, over sizes that make it grow, fill up and collide.
 func TestOffsetMapModel(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	longtest.Check(t, 30, 1000, func(t *rapid.T) {
 		m := newOffsetMap(int64(slotSize*rapid.IntRange(0, 5000).Draw(t, "slots")), rapid.Float64Range(0, 1.2).Draw(t, "load"))
 		model := map[string]record.Offset{}
 		full := false

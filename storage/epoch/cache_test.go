@@ -11,6 +11,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/samsalog/samsa/internal/longtest"
 	"github.com/samsalog/samsa/record"
 	"github.com/samsalog/samsa/storage/checkpoint"
 	"github.com/samsalog/samsa/vfs"
@@ -266,7 +267,7 @@ func (m *model) save(end record.Offset) {
 // TestModel compares random operations with what they mean on plain lists, and what a crash at any time leaves with
 // what the methods that had returned said (EPO-2, EPO-3).
 func TestModel(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	longtest.Check(t, 100, 5000, func(t *rapid.T) {
 		m := vfs.NewMem()
 		c, err := Open(m, "/"+File)
 		if err != nil {

@@ -272,6 +272,7 @@ func TestFaults(t *testing.T) {
 	if _, err := life(count); err != nil {
 		t.Fatal(err)
 	}
+	t.Logf("%d faults injected", count.Count())
 	for n := int64(1); n <= count.Count(); n++ {
 		var failed vfs.Op
 		fsys := vfs.NewFault(vfs.NewMem(), func(op vfs.Op) error {

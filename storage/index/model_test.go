@@ -11,6 +11,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/samsalog/samsa/internal/longtest"
 	"github.com/samsalog/samsa/record"
 	"github.com/samsalog/samsa/vfs"
 )
@@ -121,7 +122,7 @@ func (m *offsetModel) check(t *rapid.T) {
 }
 
 func TestOffsetModel(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	longtest.Check(t, 100, 3000, func(t *rapid.T) {
 		m := &offsetModel{mem: vfs.NewMem(), max: rapid.IntRange(1, 9000).Draw(t, "max"), active: true}
 		m.handles = vfs.NewHandles(m.mem, 1)
 		var err error
@@ -235,7 +236,7 @@ func (m *timeModel) check(t *rapid.T) {
 }
 
 func TestTimeModel(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	longtest.Check(t, 100, 3000, func(t *rapid.T) {
 		mem := vfs.NewMem()
 		handles := vfs.NewHandles(mem, 1)
 		m := &timeModel{max: rapid.IntRange(1, 4000).Draw(t, "max"), active: true}
@@ -280,7 +281,7 @@ func TestTimeModel(t *testing.T) {
 }
 
 func TestTxnModel(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	longtest.Check(t, 100, 3000, func(t *rapid.T) {
 		mem := vfs.NewMem()
 		handles := vfs.NewHandles(mem, 1)
 		x, err := OpenTxn(handles, "/0.txnindex", 0)

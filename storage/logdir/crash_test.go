@@ -10,6 +10,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/samsalog/samsa/internal/longtest"
 	"github.com/samsalog/samsa/record"
 	"github.com/samsalog/samsa/storage"
 	"github.com/samsalog/samsa/vfs"
@@ -31,7 +32,9 @@ type promise struct {
 // TestCrash runs random creations, deletions, appends, flushes and checkpoints, cuts the power at a random operation
 // or at a stop, and looks whether everything that was promised until then is there after the next start.
 func TestCrash(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	cuts, stops := 0, 0
+	defer func() { t.Logf("%d cuts at an operation, %d at a stop", cuts, stops) }()
+	longtest.Check(t, 60, 3000, func(t *rapid.T) {
 		seed := rapid.Uint64().Draw(t, "seed")
 		random := rand.New(rand.NewPCG(seed, 1))
 		mem := vfs.NewMem()
@@ -62,7 +65,10 @@ func TestCrash(t *testing.T) {
 		}
 		promises := map[record.TopicPartition]*promise{}
 		crashRun(fsys, dirs, random, promises, cut)
-		if !cut() {
+		if cut() {
+			cuts++
+		} else {
+			stops++
 			crashed = mem.CrashKeeping(seed)
 		}
 		m, err := Open(Options{FS: crashed, Dirs: dirs})
