@@ -30,9 +30,9 @@ type question struct {
 	Answer  any
 }
 
-func readQuestions(t *testing.T) []question {
+func readQuestions(t *testing.T, file string) []question {
 	t.Helper()
-	f, err := os.Open("testdata/answers.jsonl.gz")
+	f, err := os.Open(file)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -84,7 +84,7 @@ func TestAnswersOfKafka(t *testing.T) {
 			a.vars["id:"+name] = [16]byte(h.topics.add(name, n))
 		}
 		a.vars["id:ans-g2-nope"] = [16]byte(bytes.Repeat([]byte{0xab}, 16))
-		questions := readQuestions(t)
+		questions := readQuestions(t, "testdata/answers.jsonl.gz")
 		byName := map[string]question{}
 		for _, q := range questions {
 			byName[q.Q] = q
@@ -172,6 +172,10 @@ func (a *answering) dispatch(req kmsg.Request) kmsg.Response {
 		return s.DescribeGroups(ctx, c, r)
 	case *kmsg.DeleteGroupsRequest:
 		return s.DeleteGroups(ctx, c, r)
+	case *kmsg.ConsumerGroupHeartbeatRequest:
+		return s.ConsumerGroupHeartbeat(ctx, c, r)
+	case *kmsg.ConsumerGroupDescribeRequest:
+		return s.ConsumerGroupDescribe(ctx, c, r)
 	}
 	a.h.t.Fatalf("no method for %T", req)
 	return nil
@@ -344,3 +348,5 @@ func jsonOf(x any) string {
 	}
 	return string(b)
 }
+
+func fmtNumber(n int32) json.Number { return json.Number(fmt.Sprint(n)) }

@@ -30,20 +30,23 @@ func (s *Service) DeleteGroups(_ context.Context, _ Caller, req *kmsg.DeleteGrou
 
 // deleteGroup removes a group without members and its offsets, those of open transactions included.
 func (m *machine) deleteGroup(id string, a *answer[int16]) coord.Result {
-	g, f := m.groups[id], m.foreignTo(id)
+	g, f, k := m.groups[id], m.foreignTo(id), m.consumerOf(id)
 	switch {
-	case g == nil && f == nil:
+	case g == nil && f == nil && k == nil:
 		a.give(kerr.GroupIDNotFound.Code)
 		return coord.None()
-	case g != nil && g.state != Empty, f != nil && !f.empty():
+	case g != nil && g.state != Empty, f != nil && !f.empty(), k != nil && len(k.Members) > 0:
 		a.give(kerr.NonEmptyGroup.Code)
 		return coord.None()
 	}
 	records := m.tombstones(id)
 	deleted := len(records)
-	if f != nil {
+	switch {
+	case f != nil:
 		records = append(records, f.tombstones()...)
-	} else {
+	case k != nil:
+		records = append(records, k.Tombstones()...)
+	default:
 		records = append(records, groupTombstone(id))
 	}
 	return coord.Result{Records: records, Divisible: true, Done: func(err error) coord.Result {

@@ -34,6 +34,11 @@ func (m *machine) expire() coord.Result {
 			records = append(records, groupTombstone(id))
 		}
 	}
+	for id, g := range m.consumers {
+		if m.offsets.stable[id] == nil && len(m.offsets.open[id]) == 0 && len(g.Members) == 0 {
+			records = append(records, g.Tombstones()...)
+		}
+	}
 	if len(records) == 0 {
 		return coord.None()
 	}
@@ -56,7 +61,13 @@ func (m *machine) groupTombstones(id string) []coord.Record {
 		}
 		return nil
 	}
-	if f := m.foreign[id]; f != nil && f.kind != share && f.empty() {
+	if c := m.consumers[id]; c != nil {
+		if len(c.Members) > 0 {
+			return nil
+		}
+		return c.Tombstones()
+	}
+	if f := m.foreign[id]; f != nil && f.kind != shareKind && f.empty() {
 		return f.tombstones()
 	}
 	return nil
@@ -69,7 +80,7 @@ func (m *machine) groupTombstones(id string) []coord.Record {
 //   - an expire timestamp that the client asked for is kept to, whatever the broker's retention;
 //   - nothing expires while a transaction may replace it.
 func (m *machine) expiredOffsets(id string) []coord.Record {
-	g, f := m.groups[id], m.foreign[id]
+	g, f, k := m.groups[id], m.foreign[id], m.consumerOf(id)
 	switch {
 	case g == nil && f != nil && !f.empty():
 		return nil // it cannot be known what its members read
@@ -80,7 +91,7 @@ func (m *machine) expiredOffsets(id string) []coord.Record {
 	nowMs, retentionMs := m.nowMs(), m.env.settings().OffsetsRetention.Milliseconds()
 	m.offsets.stable.each(id, func(topic string, partition int32, c committed) {
 		switch {
-		case g != nil && g.isSubscribed(topic):
+		case g != nil && g.isSubscribed(topic), k != nil && k.IsSubscribed(topic):
 		case m.offsets.isPending(id, topic, partition):
 		case c.expireMs >= 0 && nowMs >= c.expireMs, c.expireMs < 0 && nowMs-expiryBase(g, c) >= retentionMs:
 			out = append(out, offsetTombstone(id, topic, partition))
@@ -106,6 +117,7 @@ func (s *Service) Publish(d *metadata.Delta, _ *metadata.Image) {
 	if len(topics) > 0 {
 		s.topicsDeleted(topics)
 	}
+	s.topicsChanged(d)
 }
 
 // topicsDeleted removes the offsets of topics in all groups. Shards that are still read do it afterwards.

@@ -12,10 +12,10 @@ import (
 type kind int8
 
 const (
-	classic kind = iota
-	consumer
-	share
-	streams
+	classicKind kind = iota
+	consumerKind
+	shareKind
+	streamsKind
 )
 
 // kindOf says to which kind of group a record type belongs; false for offsets, classic groups and types that
@@ -23,18 +23,18 @@ const (
 func kindOf(recordType int16) (kind, bool) {
 	switch {
 	case recordType >= 3 && recordType <= 8, recordType == 16:
-		return consumer, true
+		return consumerKind, true
 	case recordType >= 10 && recordType <= 15:
-		return share, true
+		return shareKind, true
 	case recordType == 17, recordType >= 19 && recordType <= 23:
-		return streams, true
+		return streamsKind, true
 	}
 	return 0, false
 }
 
 // isMemberType reports whether a record type holds one member's description.
 func isMemberType(recordType int16) bool {
-	return recordType == 5 || recordType == 10 || recordType == 19
+	return recordType == 10 || recordType == 19
 }
 
 // foreignGroup is a group of a kind that is not served: its records are only remembered, so that its id is not
@@ -96,6 +96,7 @@ func (m *machine) replayForeign(k kind, group string, r coord.Replayed) {
 		f.members++
 	}
 	f.keys[string(r.Key)] = struct{}{}
+	m.dropConsumer(m.consumers[group])
 	if g := m.groups[group]; g != nil && g.isSimple() {
 		m.remove(g)
 	}
@@ -103,7 +104,7 @@ func (m *machine) replayForeign(k kind, group string, r coord.Replayed) {
 
 // foreignTo returns the group of another kind that owns the id, nil if a classic group or nobody does.
 func (m *machine) foreignTo(group string) *foreignGroup {
-	if m.groups[group] != nil {
+	if m.groups[group] != nil || m.consumers[group] != nil {
 		return nil
 	}
 	return m.foreign[group]

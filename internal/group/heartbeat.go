@@ -29,6 +29,9 @@ func (s *Service) Heartbeat(_ context.Context, _ Caller, req *kmsg.HeartbeatRequ
 }
 
 func (m *machine) heartbeat(req *kmsg.HeartbeatRequest) *kerr.Error {
+	if k := m.consumerOf(req.Group); k != nil {
+		return m.beatConsumers(k, req)
+	}
 	g := m.groups[req.Group]
 	if g == nil {
 		return kerr.UnknownMemberID

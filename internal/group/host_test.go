@@ -3,6 +3,7 @@ package group
 import (
 	"context"
 	"fmt"
+	"iter"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -40,6 +41,12 @@ func (t *topicTable) remove(name string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.topics = slices.DeleteFunc(slices.Clone(t.topics), func(x *metadata.Topic) bool { return x.Name == name })
+}
+
+func (t *topicTable) All() iter.Seq[*metadata.Topic] {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return slices.Values(slices.Clone(t.topics))
 }
 
 func (t *topicTable) find(f func(*metadata.Topic) bool) *metadata.Topic {

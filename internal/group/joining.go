@@ -9,6 +9,9 @@ import (
 // join takes a JoinGroup request (GroupMetadataManager.classicGroupJoin). Whatever it answers, a group that did
 // not exist exists afterwards if the request had no member id, and its first record is written.
 func (m *machine) join(j *joining) coord.Result {
+	if k := m.consumerOf(j.group); k != nil && len(k.Members) > 0 {
+		return m.joinConsumers(k, j)
+	}
 	g, dead, refused := m.groupToJoin(j)
 	if refused != nil {
 		j.answer.give(refused)
@@ -28,14 +31,14 @@ func (m *machine) groupToJoin(j *joining) (*classicGroup, []coord.Record, *joinR
 	if g := m.groups[j.group]; g != nil {
 		return g, nil, nil
 	}
-	f := m.foreign[j.group]
+	f, k := m.foreign[j.group], m.consumers[j.group]
 	switch {
-	case f != nil && (f.kind != consumer || !f.empty()):
+	case f != nil:
 		return nil, nil, joinFailed("", kerr.InconsistentGroupProtocol.Code)
 	case j.memberID != "":
 		return nil, nil, joinFailed(j.memberID, kerr.UnknownMemberID.Code)
-	case f != nil:
-		return nil, f.tombstones(), nil
+	case k != nil:
+		return nil, k.Tombstones(), nil
 	}
 	return nil, nil, nil
 }
@@ -44,7 +47,7 @@ func (m *machine) groupToJoin(j *joining) (*classicGroup, []coord.Record, *joinR
 // fails, the group has never been there.
 func (m *machine) joinNewGroup(g *classicGroup, j *joining, dead []coord.Record) coord.Result {
 	j.answer.hold()
-	f := m.foreign[g.id]
+	k := m.consumers[g.id]
 	r := m.joinGroup(g, j)
 	r.Records = append(append(dead, newGroupRecord(g)), r.Records...)
 	r.Applied = true
@@ -54,8 +57,8 @@ func (m *machine) joinNewGroup(g *classicGroup, j *joining, dead []coord.Record)
 			m.env.logger.Warn("cannot record a new group", "group", g.id, "err", err)
 			m.discard(g, code(err))
 			j.answer.replace(joinFailed("", code(err)))
-		case f != nil && m.foreign[g.id] == f:
-			delete(m.foreign, g.id)
+		case k != nil && m.consumers[g.id] == k:
+			m.dropConsumer(k)
 		}
 		j.answer.release()
 	})

@@ -59,6 +59,9 @@ func withAnswer(r coord.Result, f func(error)) coord.Result {
 }
 
 func (m *machine) leave(group string, leaving []kmsg.LeaveGroupRequestMember) ([]kmsg.LeaveGroupResponseMember, coord.Result) {
+	if k := m.consumerOf(group); k != nil {
+		return m.leaveConsumers(k, leaving)
+	}
 	g := m.groups[group]
 	out := make([]kmsg.LeaveGroupResponseMember, 0, len(leaving))
 	anyLeft := false

@@ -11,24 +11,24 @@ import (
 	"github.com/samsalog/samsa/internal/coord"
 )
 
-// classicType is what ListGroups calls the type of the groups that are served.
-const classicType = "classic"
+// What ListGroups calls the types of the groups that are served.
+const (
+	classicType  = "classic"
+	consumerType = "consumer"
+)
 
 // ListGroups answers a ListGroups request (versions 0 to 5) with the groups of all partitions led here, by name.
 // Filters are matched without case; a word that is no state or type matches nothing.
 func (s *Service) ListGroups(_ context.Context, _ Caller, req *kmsg.ListGroupsRequest) *kmsg.ListGroupsResponse {
 	r := kmsg.NewPtrListGroupsResponse()
 	r.Version = req.Version
-	if len(req.TypesFilter) > 0 && !matches(req.TypesFilter, classicType) {
-		return r
-	}
 	type listed struct {
 		code   int16
 		groups []kmsg.ListGroupsResponseGroup
 	}
 	for _, p := range s.runtime.Partitions() {
 		got := askPartition(s, p, true, func(m *machine, a *answer[listed]) coord.Result {
-			groups := m.list(req.StatesFilter)
+			groups := m.list(req.StatesFilter, req.TypesFilter)
 			return coord.After(func(err error) { a.give(listed{code(err), groups}) })
 		}, func(c int16) listed { return listed{code: c} })
 		switch got.code {
@@ -44,19 +44,27 @@ func (s *Service) ListGroups(_ context.Context, _ Caller, req *kmsg.ListGroupsRe
 	return r
 }
 
-func matches(filter []string, name string) bool {
-	return slices.ContainsFunc(filter, func(f string) bool { return strings.EqualFold(f, name) })
+// matches reports whether a filter lets a word through; an empty one lets all through.
+func matches(filter []string, word string) bool {
+	return len(filter) == 0 || slices.ContainsFunc(filter, func(f string) bool { return strings.EqualFold(f, word) })
 }
 
-func (m *machine) list(states []string) []kmsg.ListGroupsResponseGroup {
+func (m *machine) list(states, types []string) []kmsg.ListGroupsResponseGroup {
 	var out []kmsg.ListGroupsResponseGroup
-	for _, g := range m.groups {
-		if len(states) > 0 && !matches(states, g.state.String()) {
-			continue
+	add := func(id, protocolType, state, groupType string) {
+		if matches(states, state) && matches(types, groupType) {
+			l := kmsg.NewListGroupsResponseGroup()
+			l.Group, l.ProtocolType, l.GroupState, l.GroupType = id, protocolType, state, groupType
+			out = append(out, l)
 		}
-		l := kmsg.NewListGroupsResponseGroup()
-		l.Group, l.ProtocolType, l.GroupState, l.GroupType = g.id, g.protocolType, g.state.String(), classicType
-		out = append(out, l)
+	}
+	for _, g := range m.groups {
+		add(g.id, g.protocolType, g.state.String(), classicType)
+	}
+	for id := range m.consumers {
+		if k := m.consumerOf(id); k != nil {
+			add(id, consumerProtocolType, k.State(), consumerType)
+		}
 	}
 	return out
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/samsalog/samsa/internal/coord"
+	"github.com/samsalog/samsa/internal/group/consumer"
 	"github.com/samsalog/samsa/internal/metadata"
 	"github.com/samsalog/samsa/internal/stored"
 	"github.com/samsalog/samsa/record"
@@ -17,32 +18,37 @@ import (
 type env struct {
 	settings func() Settings
 	// topics gives the topics of the present image; nil before there is one.
-	topics   func() topicFinder
-	now      func() time.Time
-	rand     io.Reader
-	logger   *slog.Logger
-	counters counters
+	topics func() topicFinder
+	// image gives the present image for what else is in it; it may return nil.
+	image func() *metadata.Image
+	// consumerConfig gives what holds for one group of the consumer protocol.
+	consumerConfig func(group string) ConsumerConfig
+	now            func() time.Time
+	rand           io.Reader
+	logger         *slog.Logger
+	counters       counters
 }
 
 // topicFinder is what the coordinator needs of the metadata; metadata.Topics is one.
-type topicFinder interface {
-	ByName(name string) *metadata.Topic
-	ByID(id record.UUID) *metadata.Topic
-}
+type topicFinder = consumer.Topics
 
 // machine is the state of one partition of the offsets topic: the groups and offsets that hash to it.
 type machine struct {
 	env    *env
 	timers *coord.Timers
 	groups map[string]*classicGroup
-	// foreign are the groups of other kinds (GROUP-5).
-	foreign map[string]*foreignGroup
-	offsets offsets
-	expiry  *coord.Timer
+	// consumers are the groups of the consumer protocol, foreign those of kinds that are not served (GROUP-5).
+	consumers map[string]*consumerGroup
+	foreign   map[string]*foreignGroup
+	offsets   offsets
+	expiry    *coord.Timer
 }
 
 func newMachine(e *env, timers *coord.Timers) *machine {
-	return &machine{env: e, timers: timers, groups: map[string]*classicGroup{}, foreign: map[string]*foreignGroup{}, offsets: newOffsets()}
+	return &machine{
+		env: e, timers: timers,
+		groups: map[string]*classicGroup{}, consumers: map[string]*consumerGroup{}, foreign: map[string]*foreignGroup{}, offsets: newOffsets(),
+	}
 }
 
 func (m *machine) nowMs() int64 { return m.env.now().UnixMilli() }
@@ -56,6 +62,8 @@ func (m *machine) Replay(r coord.Replayed) error {
 		return nil
 	}
 	switch k, foreign := kindOf(recordType); {
+	case foreign && k == consumerKind:
+		return m.replayConsumer(group, r)
 	case foreign:
 		m.replayForeign(k, group, r)
 		return nil
@@ -112,7 +120,7 @@ func decodeValue[T stored.Message](b []byte, recordType int16) (T, error) {
 // simpleGroup makes the group that offsets belong to when nobody manages it: a group of consumers that assign
 // their partitions themselves. Nothing is written for it.
 func (m *machine) simpleGroup(id string) {
-	if m.groups[id] == nil && m.foreign[id] == nil {
+	if m.groups[id] == nil && m.consumers[id] == nil && m.foreign[id] == nil {
 		m.insert(newClassicGroup(id, m.nowMs()))
 	}
 }
@@ -124,6 +132,7 @@ func (m *machine) replayGroup(id string, r coord.Replayed) error {
 	if r.Value == nil {
 		return nil
 	}
+	m.dropConsumer(m.consumers[id])
 	v, err := decodeValue[*stored.GroupMetadataValue](r.Value, typeGroup)
 	if err != nil {
 		return err
@@ -179,6 +188,7 @@ func (m *machine) Loaded() coord.Result {
 			_ = m.prepareRebalance(g, fmt.Sprintf("%d members are more than group.max.size", len(g.members)))
 		}
 	}
+	m.startConsumers()
 	m.scheduleExpiry()
 	return coord.None()
 }
@@ -187,6 +197,9 @@ func (m *machine) Loaded() coord.Result {
 func (m *machine) Unloaded() {
 	for _, g := range m.groups {
 		m.discard(g, code(coord.ErrNotCoordinator))
+	}
+	for _, g := range m.consumers {
+		m.dropConsumer(g)
 	}
 	for id := range m.offsets.stable {
 		m.offsets.stable.each(id, func(string, int32, committed) { m.env.counters.offsets.Add(-1) })

@@ -10,6 +10,8 @@ type counters struct {
 	completedRebalances atomic.Int64
 	offsets             atomic.Int64
 	groups              [numStates]atomic.Int64
+	consumerGroups      atomic.Int64
+	consumerRebalances  atomic.Int64
 }
 
 // Metrics is a reading of the coordinator's counters (Kafka's group-coordinator-metrics).
@@ -22,6 +24,9 @@ type Metrics struct {
 	Offsets int64
 	// Groups is how many classic groups are in each state.
 	Groups map[State]int64
+	// ConsumerGroups is how many groups of the consumer protocol there are, ConsumerRebalances how often one of them
+	// had reason for a new assignment.
+	ConsumerGroups, ConsumerRebalances int64
 }
 
 // Metrics reads the counters.
@@ -34,6 +39,8 @@ func (s *Service) Metrics() Metrics {
 		CompletedRebalances: c.completedRebalances.Load(),
 		Offsets:             c.offsets.Load(),
 		Groups:              map[State]int64{},
+		ConsumerGroups:      c.consumerGroups.Load(),
+		ConsumerRebalances:  c.consumerRebalances.Load(),
 	}
 	for st := range numStates {
 		m.Groups[st] = c.groups[st].Load()

@@ -8,6 +8,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/samsalog/samsa/internal/coord"
+	"github.com/samsalog/samsa/internal/group/consumer"
 	"github.com/samsalog/samsa/internal/metadata"
 	"github.com/samsalog/samsa/record"
 )
@@ -102,6 +103,9 @@ func lookup(topics topicFinder, byID bool, name string, id record.UUID) *metadat
 // partitions go straight into r, which nobody else touches until a is given.
 func (m *machine) commit(req *kmsg.OffsetCommitRequest, r *kmsg.OffsetCommitResponse, topics []commitTopic, txn *coord.Txn, a *answer[int16]) coord.Result {
 	g, e := m.mayCommit(req, txn != nil)
+	if e == nil {
+		e = m.mayCommitPartitions(req, topics)
+	}
 	if e != nil {
 		a.give(e.Code)
 		return coord.None()
@@ -145,6 +149,12 @@ func (m *machine) commit(req *kmsg.OffsetCommitRequest, r *kmsg.OffsetCommitResp
 // mayCommit decides whether a commit is accepted. It returns the group, nil if there is no classic one: a
 // commit from outside a group makes a simple one when it is written.
 func (m *machine) mayCommit(req *kmsg.OffsetCommitRequest, transactional bool) (*classicGroup, *kerr.Error) {
+	if k := m.consumerOf(req.Group); k != nil {
+		_, e := k.MayCommit(consumer.Commit{
+			MemberID: req.MemberID, InstanceID: req.InstanceID, Epoch: req.Generation, Version: req.Version, Transactional: transactional,
+		})
+		return nil, e
+	}
 	if f := m.foreignTo(req.Group); f != nil {
 		return nil, mayCommitForeign(f, req.Generation, transactional)
 	}
@@ -160,6 +170,24 @@ func (m *machine) mayCommit(req *kmsg.OffsetCommitRequest, transactional bool) (
 		}
 	}
 	return g, mayCommitClassic(g, req, transactional)
+}
+
+// mayCommitPartitions refuses what a member of the consumer protocol commits with an epoch that is over for partitions
+// that it did not have then.
+func (m *machine) mayCommitPartitions(req *kmsg.OffsetCommitRequest, topics []commitTopic) *kerr.Error {
+	k := m.consumerOf(req.Group)
+	if k == nil || k.Members[req.MemberID] == nil {
+		return nil
+	}
+	x := k.Members[req.MemberID]
+	for _, t := range topics {
+		for _, i := range t.partitions {
+			if !x.HeldSince(req.Generation, t.id, req.Topics[t.at].Partitions[i].Partition) {
+				return kerr.StaleMemberEpoch
+			}
+		}
+	}
+	return nil
 }
 
 func mayCommitClassic(g *classicGroup, req *kmsg.OffsetCommitRequest, transactional bool) *kerr.Error {
@@ -189,7 +217,7 @@ func mayCommitClassic(g *classicGroup, req *kmsg.OffsetCommitRequest, transactio
 // only ones who may commit, and they cannot be told from others here.
 func mayCommitForeign(f *foreignGroup, generation int32, transactional bool) *kerr.Error {
 	switch {
-	case f.kind == share:
+	case f.kind == shareKind:
 		return kerr.GroupIDNotFound
 	case generation < 0 && (f.empty() || transactional):
 		return nil

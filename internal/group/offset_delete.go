@@ -51,7 +51,7 @@ func (s *Service) OffsetDelete(_ context.Context, _ Caller, req *kmsg.OffsetDele
 // deleteOffsets removes the offsets of the partitions in topics that have no error yet. Topics that members
 // read are refused, in topics itself.
 func (m *machine) deleteOffsets(group string, topics []kmsg.OffsetDeleteResponseTopic, a *answer[int16]) coord.Result {
-	g := m.groups[group]
+	g, k := m.groups[group], m.consumerOf(group)
 	if e := m.mayDeleteOffsets(group, g); e != nil {
 		a.give(e.Code)
 		return coord.None()
@@ -62,7 +62,7 @@ func (m *machine) deleteOffsets(group string, topics []kmsg.OffsetDeleteResponse
 			p := &t.Partitions[i]
 			switch {
 			case p.ErrorCode != 0:
-			case g != nil && g.isSubscribed(t.Topic):
+			case g != nil && g.isSubscribed(t.Topic), k != nil && k.IsSubscribed(t.Topic):
 				p.ErrorCode = kerr.GroupSubscribedToTopic.Code
 			default:
 				_, stable := m.offsets.stable.get(group, t.Topic, p.Partition)
@@ -85,7 +85,9 @@ func (m *machine) deleteOffsets(group string, topics []kmsg.OffsetDeleteResponse
 func (m *machine) mayDeleteOffsets(group string, g *classicGroup) *kerr.Error {
 	f := m.foreignTo(group)
 	switch {
-	case g == nil && (f == nil || f.kind == share):
+	case m.consumerOf(group) != nil:
+		return nil
+	case g == nil && (f == nil || f.kind == shareKind):
 		return kerr.GroupIDNotFound
 	case g == nil && !f.empty(), g != nil && g.state != Empty && !g.usesConsumerProtocol():
 		return kerr.NonEmptyGroup

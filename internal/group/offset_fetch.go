@@ -146,7 +146,7 @@ func (m *machine) fetch(f fetching) fetchedGroup {
 		return fetchFailed(e.Code)
 	}
 	g := kmsg.NewOffsetFetchResponseGroup()
-	known := m.groups[f.group] != nil || m.foreign[f.group] != nil
+	known := m.groups[f.group] != nil || m.consumers[f.group] != nil || m.foreign[f.group] != nil
 	switch {
 	case !f.all:
 		for _, t := range f.topics {
@@ -161,9 +161,12 @@ func (m *machine) fetch(f fetching) fetchedGroup {
 // mayFetch checks the member that asks. A group that does not exist is not an error, nor is anything else for
 // a classic group.
 func (m *machine) mayFetch(f fetching) *kerr.Error {
+	if g := m.consumerOf(f.group); g != nil {
+		return g.MayFetch(f.memberID, f.memberEpoch)
+	}
 	k := m.foreignTo(f.group)
 	switch {
-	case k == nil || k.kind == share || f.memberID == nil && f.memberEpoch < 0:
+	case k == nil || k.kind == shareKind || f.memberID == nil && f.memberEpoch < 0:
 		return nil
 	case f.memberID == nil:
 		// An epoch of nobody: Kafka stumbles over it.

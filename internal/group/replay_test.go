@@ -5,6 +5,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 	"testing/synctest"
 
@@ -93,8 +94,12 @@ func TestPartitionsOfKafkaAreUnderstood(t *testing.T) {
 	for _, g := range list.Groups {
 		ids = append(ids, g.Group)
 	}
-	if len(ids) != 2 || ids[0] != "golden-admin" || ids[1] != "golden-group" {
+	if !slices.Equal(ids, []string{"golden-admin", "golden-group", "new-group"}) {
 		t.Errorf("listed: %v", ids)
+	}
+	d := h.ConsumerGroupDescribe(context.Background(), Caller{}, &kmsg.ConsumerGroupDescribeRequest{Version: 1, Groups: []string{"new-group"}}).Groups[0]
+	if d.ErrorCode != 0 || d.State != "Empty" || d.Epoch != 3 || d.AssignmentEpoch != 3 {
+		t.Errorf("new-group: %+v", d)
 	}
 	// The generation goes on from what is stored (GROUP-1).
 	r := c.enter("golden-group", nil)
@@ -195,7 +200,7 @@ func TestGroupsOfOtherKinds(t *testing.T) {
 			t.Fatal(err)
 		}
 	})
-	wantCode(t, "join of a consumer group with members", c.join(joinRequest("new-group", "", nil)).ErrorCode, kerr.InconsistentGroupProtocol)
+	wantCode(t, "join of a consumer group with members", c.join(joinRequest("new-group", "", func(r *kmsg.JoinGroupRequest) { r.ProtocolType = "connect" })).ErrorCode, kerr.InconsistentGroupProtocol)
 	wantCode(t, "delete it", h.deleteGroup("new-group"), kerr.NonEmptyGroup)
 	wantCode(t, "commit from outside", c.commit("new-group", "", -1, "rolled", 0, 53, nil), kerr.UnknownMemberID)
 	h.on("new-group", func(m *machine) {
@@ -209,8 +214,8 @@ func TestGroupsOfOtherKinds(t *testing.T) {
 	wantCode(t, "join of an empty consumer group", r.ErrorCode, nil)
 	c.sync("new-group", r.MemberID, 1, nil)
 	h.on("new-group", func(m *machine) {
-		if len(m.foreign) != 0 {
-			t.Errorf("records of another kind are remembered: %v", m.foreign)
+		if len(m.consumers) != 0 {
+			t.Errorf("records of another kind are remembered: %v", m.consumers)
 		}
 	})
 	h.restart()
@@ -218,8 +223,8 @@ func TestGroupsOfOtherKinds(t *testing.T) {
 		t.Errorf("after the restart the group is %s, want Stable", d.State)
 	}
 	h.on("new-group", func(m *machine) {
-		if len(m.foreign) != 0 {
-			t.Errorf("records of another kind are left: %v", m.foreign)
+		if len(m.consumers) != 0 {
+			t.Errorf("records of another kind are left: %v", m.consumers)
 		}
 	})
 	wantCode(t, "delete a share group without members", h.deleteGroup("share-group"), nil)
@@ -247,7 +252,7 @@ func TestReplayInAnyOrder(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if m.groups["g"] != nil || m.foreignTo("g") == nil {
+		if m.groups["g"] != nil || m.consumerOf("g") == nil {
 			t.Errorf("order %v: a classic group was made of a consumer group", order)
 		}
 		if _, ok := m.offsets.stable.get("g", "topic", 0); !ok {

@@ -20,6 +20,8 @@ type Options struct {
 	Config func() Settings
 	// Metadata gives the present image; it may return nil before there is one.
 	Metadata func() *metadata.Image
+	// ConsumerConfig gives what holds for one group of the consumer protocol; default DefaultConsumerConfig.
+	ConsumerConfig func(group string) ConsumerConfig
 	// CreateOffsetsTopic makes __consumer_offsets; it returns nil if the topic exists. When it returns, this
 	// node has been told of its partitions. nil: the topic is never made.
 	CreateOffsetsTopic func() error
@@ -66,6 +68,12 @@ func NewService(o Options) *Service {
 	if o.Config == nil {
 		o.Config = DefaultSettings
 	}
+	if o.ConsumerConfig == nil {
+		o.ConsumerConfig = func(string) ConsumerConfig { return DefaultConsumerConfig() }
+	}
+	if o.Metadata == nil {
+		o.Metadata = func() *metadata.Image { return nil }
+	}
 	if o.Now == nil {
 		o.Now = time.Now
 	}
@@ -77,7 +85,7 @@ func NewService(o Options) *Service {
 	}
 	s := &Service{
 		o: o, closed: make(chan struct{}),
-		env: &env{settings: o.Config, topics: topicsOf(o.Metadata), now: o.Now, rand: o.Rand, logger: o.Logger},
+		env: &env{settings: o.Config, topics: topicsOf(o.Metadata), image: o.Metadata, consumerConfig: o.ConsumerConfig, now: o.Now, rand: o.Rand, logger: o.Logger},
 	}
 	s.runtime = coord.NewRuntime(coord.Options[*machine]{
 		Topic:           OffsetsTopic,

@@ -3,6 +3,7 @@ package group
 import (
 	"time"
 
+	"github.com/samsalog/samsa/internal/group/assignor"
 	"github.com/samsalog/samsa/record"
 )
 
@@ -17,6 +18,16 @@ type Settings struct {
 	InitialRebalanceDelay time.Duration
 	// MaxSize bounds the members of a group (group.max.size).
 	MaxSize int
+	// ConsumerProtocol says that groups of the consumer protocol are served: group.version is finalized and
+	// group.coordinator.rebalance.protocols names it.
+	ConsumerProtocol bool
+	// ConsumerMaxSize bounds the members of such a group (group.consumer.max.size), ConsumerAssignors are their
+	// assignors, the default first (group.consumer.assignors).
+	ConsumerMaxSize   int
+	ConsumerAssignors []string
+	// Upgrade and Downgrade let groups with members change to the consumer protocol and back
+	// (group.consumer.migration.policy).
+	Upgrade, Downgrade bool
 	// OffsetsRetention is how long committed offsets that nobody needs are kept (offsets.retention.minutes).
 	OffsetsRetention time.Duration
 	// OffsetsRetentionCheckInterval is how often that is looked at (offsets.retention.check.interval.ms).
@@ -35,6 +46,11 @@ func DefaultSettings() Settings {
 		MaxSessionTimeout:             30 * time.Minute,
 		InitialRebalanceDelay:         3 * time.Second,
 		MaxSize:                       1<<31 - 1,
+		ConsumerProtocol:              true,
+		ConsumerMaxSize:               1<<31 - 1,
+		ConsumerAssignors:             []string{assignor.UniformName, assignor.RangeName},
+		Upgrade:                       true,
+		Downgrade:                     true,
 		OffsetsRetention:              7 * 24 * time.Hour,
 		OffsetsRetentionCheckInterval: 10 * time.Minute,
 		OffsetMetadataMaxBytes:        4096,
@@ -45,3 +61,18 @@ func DefaultSettings() Settings {
 // newMemberJoinTimeout bounds how long a member that joins for the first time is kept while it waits: it has no
 // heartbeat yet (group.coordinator's fixed 5 minutes).
 const newMemberJoinTimeout = 5 * time.Minute
+
+// ConsumerConfig is what holds for one group of the consumer protocol: its own configs, else the broker's.
+type ConsumerConfig struct {
+	// SessionTimeout removes a member that was silent for so long (consumer.session.timeout.ms).
+	SessionTimeout time.Duration
+	// HeartbeatInterval is how often members are told to send heartbeats (consumer.heartbeat.interval.ms).
+	HeartbeatInterval time.Duration
+	// AssignmentInterval is the least time between two assignments (consumer.assignment.interval.ms).
+	AssignmentInterval time.Duration
+}
+
+// DefaultConsumerConfig are Kafka's defaults.
+func DefaultConsumerConfig() ConsumerConfig {
+	return ConsumerConfig{SessionTimeout: 45 * time.Second, HeartbeatInterval: 5 * time.Second, AssignmentInterval: time.Second}
+}

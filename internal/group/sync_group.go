@@ -71,6 +71,9 @@ func newSyncing(req *kmsg.SyncGroupRequest) *syncing {
 
 // sync takes a SyncGroup request (GroupMetadataManager.classicGroupSync).
 func (m *machine) sync(y *syncing) coord.Result {
+	if k := m.consumerOf(y.group); k != nil {
+		return m.syncConsumers(k, y)
+	}
 	g := m.groups[y.group]
 	if g == nil || g.state == Empty {
 		y.answer.give(syncFailed(kerr.UnknownMemberID.Code))

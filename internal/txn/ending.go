@@ -41,6 +41,7 @@ func (s *Service) end(x ending) {
 // when the shard has ended before.
 func (s *Service) writeMarkers(x ending) bool {
 	left := slices.Clone(x.partitions)
+	told := false
 	for pause := markerRetryMin; ; pause = min(2*pause, markerRetryMax) {
 		failed := left[:0]
 		var last error
@@ -64,8 +65,9 @@ func (s *Service) writeMarkers(x ending) bool {
 		if len(left) == 0 {
 			return true
 		}
-		if pause >= markerRetryMax {
-			s.o.Logger.Warn("partitions do not take the end of a transaction, they are tried again", "transactional_id", x.id,
+		if pause >= markerRetryMax && !told {
+			told = true
+			s.o.Logger.Warn("partitions do not take the end of a transaction, they are tried again until they do", "transactional_id", x.id,
 				"partitions", left, "err", last)
 		}
 		if !pausedFor(x.life, pause) {

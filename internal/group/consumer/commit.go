@@ -1,0 +1,74 @@
+package consumer
+
+import (
+	"github.com/twmb/franz-go/pkg/kerr"
+
+	"github.com/samsalog/samsa/record"
+)
+
+// firstCommitOfMembers is the version of OffsetCommit from which on members of the consumer protocol may commit.
+const firstCommitOfMembers = 9
+
+// Commit is who commits offsets.
+type Commit struct {
+	MemberID   string
+	InstanceID *string
+	Epoch      int32
+	Version    int16
+	// Transactional commits need not say who they are.
+	Transactional bool
+}
+
+// MayCommit decides whether a commit is accepted, and returns the member; nil if it comes from outside.
+func (g *Group) MayCommit(c Commit) (*Member, *kerr.Error) {
+	switch {
+	case c.Epoch < 0 && len(g.Members) == 0,
+		c.Transactional && c.Epoch < 0 && c.MemberID == "" && c.InstanceID == nil:
+		return nil, nil
+	}
+	m := g.Members[c.MemberID]
+	switch {
+	case m == nil:
+		return nil, kerr.UnknownMemberID
+	case !c.Transactional && !m.IsClassic() && c.Version < firstCommitOfMembers:
+		return nil, kerr.UnsupportedVersion
+	case m.IsClassic() && c.Epoch != m.Epoch:
+		return nil, kerr.IllegalGeneration
+	case c.Epoch > m.Epoch || c.Epoch < m.Epoch && c.Epoch <= 0:
+		return nil, kerr.StaleMemberEpoch
+	}
+	return m, nil
+}
+
+// HeldSince reports whether the member has a partition since an epoch or before. A member that commits with an epoch
+// that is over, because an answer is still on its way, may do so for what it had then already.
+func (m *Member) HeldSince(epoch int32, topic record.UUID, partition int32) bool {
+	if epoch == m.Epoch {
+		return true
+	}
+	since, ok := m.Assigned[topic][partition]
+	if !ok {
+		since, ok = m.Revoking[topic][partition]
+	}
+	return ok && since <= epoch
+}
+
+// MayFetch decides whether a member may fetch offsets. id is nil for somebody from outside.
+func (g *Group) MayFetch(id *string, epoch int32) *kerr.Error {
+	switch {
+	case id == nil && epoch < 0:
+		return nil
+	case id == nil: // an epoch of nobody: Kafka stumbles over it
+		return kerr.UnknownServerError
+	}
+	m := g.Members[*id]
+	switch {
+	case m == nil:
+		return kerr.UnknownMemberID
+	case m.Epoch == epoch:
+		return nil
+	case m.IsClassic():
+		return kerr.IllegalGeneration
+	}
+	return kerr.StaleMemberEpoch
+}
