@@ -313,6 +313,28 @@ func TestC08RewrittenBatchGrows(t *testing.T) {
 	}
 }
 
+// rewriteInto copies all sealed segments into new ones of at most maxBytes and swaps them, as a run does when what it
+// writes does not fit into one.
+func (w *world) rewriteInto(maxBytes int64) {
+	w.t.Helper()
+	x, err := examine(w.log, 0, false, w.clock().UnixMilli())
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	out := &output{c: x.view, size: 1000, pace: func(int) error { return nil }, maxBytes: maxBytes}
+	r := &run{candidate: x, ctx: w.t.Context(), settings: w.settings, throttle: w.cleaner.throttle, keys: newOffsetMap(1<<20, 0.9)}
+	r.reader = reader{size: 4096, pace: out.pace}
+	keep := &retention{keys: r.keys, txns: newTxns(), stats: &r.stats, level: levels(&w.config)}
+	old := x.view.Sealed
+	mtime, err := r.fill(out, keep, old, x.firstUncleanable, time.Time{})
+	if err := errors.Join(err, out.finish(mtime)); err != nil {
+		w.t.Fatal(err)
+	}
+	if err := x.view.Replace(out.segments, old); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
 // C-08: what does not fit into one segment becomes several.
 func TestC08OutputIsSplit(t *testing.T) {
 	w := start(t)
@@ -321,19 +343,7 @@ func TestC08OutputIsSplit(t *testing.T) {
 	}
 	w.roll()
 	before := w.contents(storage.LogEnd)
-	x, err := examine(w.log, 0, false, w.clock().UnixMilli())
-	if err != nil {
-		t.Fatal(err)
-	}
-	out := &output{c: x.view, size: 1000, pace: func(int) error { return nil }, maxBytes: 3000}
-	r := &run{candidate: x, ctx: t.Context(), settings: w.settings, throttle: w.cleaner.throttle, keys: newOffsetMap(1<<20, 0.9)}
-	r.reader = reader{size: 4096, pace: out.pace}
-	keep := &retention{keys: r.keys, txns: newTxns(), stats: &r.stats, level: levels(&w.config)}
-	old := x.view.Sealed
-	mtime, err := r.fill(out, keep, old, x.firstUncleanable, time.Time{})
-	if err := errors.Join(err, out.finish(mtime), x.view.Replace(out.segments, old)); err != nil {
-		t.Fatal(err)
-	}
+	w.rewriteInto(3000)
 	if n := len(w.log.Segments()); n < 5 {
 		t.Fatalf("%d segments", n)
 	}
