@@ -19,10 +19,12 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/samsalog/samsa/internal/longtest"
 )
 
 var (
-	crashRounds = flag.Int("crash.rounds", 8, "how often TestCrash kills the broker")
+	crashRounds = flag.Int("crash.rounds", 0, "how often TestCrash kills the broker; 0: 8 times, 50 in the long form")
 	crashSeed   = flag.Uint64("crash.seed", 0, "seed of the moments at which TestCrash kills; 0: a new one")
 )
 
@@ -48,7 +50,11 @@ func TestCrash(t *testing.T) {
 	}
 	t.Logf("-crash.seed %d", seed)
 	j := newJudge(t, seed)
-	for range *crashRounds {
+	rounds := *crashRounds
+	if rounds == 0 {
+		rounds = longtest.Pick(8, 50)
+	}
+	for range rounds {
 		j.round()
 	}
 	j.finish()

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/samsalog/samsa/record"
@@ -120,15 +121,15 @@ func TestCreateAllTakesTheNextDirectory(t *testing.T) {
 	for _, path := range []string{"/data0/a-", "/data0"} {
 		mem := vfs.NewMem()
 		r := format(t, mem, 2)
-		failing := false
+		var failing atomic.Bool
 		r.fs = vfs.NewFault(mem, func(op vfs.Op) error {
-			if failing && op.Kind == vfs.OpSyncDir && (op.Path == path || path == "/data0/a-" && strings.HasPrefix(op.Path, path)) {
+			if failing.Load() && op.Kind == vfs.OpSyncDir && (op.Path == path || path == "/data0/a-" && strings.HasPrefix(op.Path, path)) {
 				return errTest
 			}
 			return nil
 		})
 		m := r.open()
-		failing = true
+		failing.Store(true)
 		offline := 0
 		for i, c := range m.CreateAll(news("a", 8)) {
 			switch {
@@ -142,7 +143,7 @@ func TestCreateAllTakesTheNextDirectory(t *testing.T) {
 		if path == "/data0" && offline != 4 {
 			t.Errorf("%d partitions are offline", offline)
 		}
-		failing = false
+		failing.Store(false)
 		if err := m.Close(); err != nil {
 			t.Error(err)
 		}
