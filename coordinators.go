@@ -3,7 +3,9 @@ package samsa
 import (
 	"context"
 	"errors"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/samsalog/samsa/internal/config"
@@ -49,8 +51,15 @@ func coordinatorError(err error) error {
 	}
 }
 
-func groupSettings(l config.Layers) group.Settings {
+func groupSettings(l config.Layers, i *metadata.Image) group.Settings {
+	policy := strings.ToUpper(l.String("group.consumer.migration.policy"))
 	return group.Settings{
+		ConsumerProtocol: i.Features[metadata.GroupVersionFeature] >= 1 &&
+			slices.Contains(l.List("group.coordinator.rebalance.protocols"), "consumer"),
+		ConsumerMaxSize:               l.Int("group.consumer.max.size"),
+		ConsumerAssignors:             l.List("group.consumer.assignors"),
+		Upgrade:                       policy == "BIDIRECTIONAL" || policy == "UPGRADE",
+		Downgrade:                     policy == "BIDIRECTIONAL" || policy == "DOWNGRADE",
 		MinSessionTimeout:             l.Duration("group.min.session.timeout.ms"),
 		MaxSessionTimeout:             l.Duration("group.max.session.timeout.ms"),
 		InitialRebalanceDelay:         l.Duration("group.initial.rebalance.delay.ms"),
@@ -59,6 +68,16 @@ func groupSettings(l config.Layers) group.Settings {
 		OffsetsRetentionCheckInterval: l.Duration("offsets.retention.check.interval.ms"),
 		OffsetMetadataMaxBytes:        l.Int("offset.metadata.max.bytes"),
 		Codec:                         record.Codec(l.Int("offsets.topic.compression.codec")),
+	}
+}
+
+// consumerConfig is what holds for one group of the consumer protocol.
+func consumerConfig(l config.Layers, i *metadata.Image, id string) group.ConsumerConfig {
+	own := i.Config(metadata.ConfigResource{Type: metadata.GroupResource, Name: id})
+	ms := func(key string) time.Duration { return time.Duration(l.GroupInt(key, own)) * time.Millisecond }
+	return group.ConsumerConfig{
+		SessionTimeout: ms("consumer.session.timeout.ms"), HeartbeatInterval: ms("consumer.heartbeat.interval.ms"),
+		AssignmentInterval: ms("consumer.assignment.interval.ms"),
 	}
 }
 
@@ -78,7 +97,9 @@ func (s *starting) createOffsetsTopic() error {
 func (s *starting) startCoordinators() {
 	b := s.b
 	b.groups = group.NewService(group.Options{
-		Config: func() group.Settings { return groupSettings(s.current()) }, Metadata: b.store.Image,
+		Config:             func() group.Settings { return groupSettings(s.current(), b.store.Image()) },
+		ConsumerConfig:     func(id string) group.ConsumerConfig { return consumerConfig(s.current(), b.store.Image(), id) },
+		Metadata:           b.store.Image,
 		CreateOffsetsTopic: s.createOffsetsTopic, AppendError: coordinatorError, Logger: s.room("group"),
 		CommitTimeout: s.current().Duration("offsets.commit.timeout.ms"), LoadBufferBytes: s.current().Int("offsets.load.buffer.size"),
 		VerifyTxn: func(ctx context.Context, v group.TxnVerification) int16 {

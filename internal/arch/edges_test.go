@@ -78,10 +78,18 @@ func edges() []edge {
 		{"internal/controller", "record", "ids"},
 		{"internal/controller", "storage", "errors of the metadata log become error codes"},
 		{"internal/group", "internal/coord", "groups are shards of a coordinator"},
+		{"internal/group", "internal/group/assignor", "the names of the assignors"},
+		{"internal/group", "internal/group/consumer", "groups of the consumer protocol"},
 		{"internal/group", "internal/metadata", "which topics exist"},
 		{"internal/group", "internal/stored", "group and offset records"},
 		{"internal/group", "record", "batches and offsets"},
 		{"internal/group", "storage/producer", "refusals of transactional commits become error codes"},
+		{"internal/group/assignor", "record", "topic ids"},
+		{"internal/group/consumer", "internal/coord", "a change is records to be written"},
+		{"internal/group/consumer", "internal/group/assignor", "target assignments"},
+		{"internal/group/consumer", "internal/metadata", "which topics exist"},
+		{"internal/group/consumer", "internal/stored", "the records of consumer groups"},
+		{"internal/group/consumer", "record", "topic ids"},
 
 		{"internal/txn", "internal/coord", "transactional ids are shards of a coordinator"},
 		{"internal/txn", "internal/stored", "transaction records"},
@@ -144,10 +152,12 @@ func modules() map[string]map[string]string {
 		"internal/handler":    {"github.com/twmb/franz-go/pkg/": messages},
 		"internal/controller": {"github.com/twmb/franz-go/pkg/": messages},
 		"internal/group":      {"github.com/twmb/franz-go/pkg/": messages},
-		"internal/txn":        {"github.com/twmb/franz-go/pkg/": messages},
-		"internal/console":    {"github.com/prometheus/client_golang/prometheus": "metrics in Prometheus' text format"},
-		"internal/longtest":   {"pgregory.net/rapid": "how many random histories a model test runs"},
-		"internal/cli":        {"github.com/twmb/franz-go/pkg/": "the client and admin client", "github.com/spf13/": "the command line"},
+
+		"internal/group/consumer": {"github.com/twmb/franz-go/pkg/": messages},
+		"internal/txn":            {"github.com/twmb/franz-go/pkg/": messages},
+		"internal/console":        {"github.com/prometheus/client_golang/prometheus": "metrics in Prometheus' text format"},
+		"internal/longtest":       {"pgregory.net/rapid": "how many random histories a model test runs"},
+		"internal/cli":            {"github.com/twmb/franz-go/pkg/": "the client and admin client", "github.com/spf13/": "the command line"},
 	}
 }
 

@@ -31,8 +31,9 @@ const rebootstrapRequired = 129
 // transaction.version 2, group.version 1, share.version 2 and streams.version 1. What clients make of them:
 //
 //   - transaction.version: told; from level 2 on producers send EndTxn 5 and leave AddPartitionsToTxn out (KIP-890).
-//   - group.version, share.version, streams.version: brokers gate their APIs with them; clients look only whether the
-//     APIs are listed, and they are not. A consumer with group.protocol=consumer fails with UnsupportedVersion.
+//   - group.version: told; the consumer protocol is served from level 1 on.
+//   - share.version, streams.version: brokers gate their APIs with them; clients look only whether the APIs are listed,
+//     and they are not.
 //   - metadata.version, kraft.version, eligible.leader.replicas.version: told, since the metadata log is written and
 //     read at these levels; tools show them, clients do not care.
 func (h *Handler) apiVersions(_ context.Context, r *wire.Request) wire.Reply {
@@ -88,7 +89,7 @@ func (h *Handler) expected(version int16, req *kmsg.ApiVersionsRequest, image *m
 
 // servedFeatures are the features that everything is served of.
 func servedFeatures() []string {
-	return []string{metadata.MetadataVersionFeature, metadata.KRaftVersionFeature, metadata.ELRVersionFeature, metadata.TxnVersionFeature}
+	return []string{metadata.MetadataVersionFeature, metadata.KRaftVersionFeature, metadata.ELRVersionFeature, metadata.GroupVersionFeature, metadata.TxnVersionFeature}
 }
 
 func tellFeatures(resp *kmsg.ApiVersionsResponse, version int16, image *metadata.Image, kraft int16) {

@@ -70,6 +70,8 @@ func (h *Handler) table() map[int16]route {
 		61: same(0, 0, h.describeProducers),
 		65: same(0, 0, h.describeTransactions),
 		66: same(0, 2, h.listTransactions),
+		68: same(0, 1, h.consumerGroupHeartbeat),
+		69: same(0, 1, h.consumerGroupDescribe),
 		74: same(0, 1, h.listConfigResources),
 		75: same(0, 0, h.describeTopicPartitions),
 	}
