@@ -115,6 +115,9 @@ func countLogs(c *console.Counts, dirs []logdir.DirInfo) {
 			}
 			t.Partitions++
 			t.LogSize += size
+			if _, held := l.Held(); held {
+				t.Held++
+			}
 		}
 		c.Dirs = append(c.Dirs, dc)
 	}

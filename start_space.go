@@ -61,7 +61,7 @@ func (s *starting) observeDirs(e logdir.Event) {
 	case logdir.DirFull, logdir.PartitionFailed, logdir.TaskFailed:
 		s.log.Warn(e.String())
 	case logdir.LogEvent:
-		if e.Log.Kind == storage.DamageKept || e.Log.Kind == storage.SegmentsDropped {
+		if e.Log.Kind == storage.DamageKept || e.Log.Kind == storage.SegmentsDropped || e.Log.Kind == storage.RetentionHeld {
 			s.log.Warn(e.String())
 			return
 		}

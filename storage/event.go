@@ -2,6 +2,7 @@ package storage
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/samsalog/samsa/record"
 )
@@ -28,11 +29,13 @@ const (
 	// Refused: something was not written because there was no room or no descriptor; Err tells what. It comes with every
 	// refusal.
 	Refused
+	// RetentionHeld: a timestamp in the future, Until, keeps the oldest segment, and with it all others, from expiring.
+	RetentionHeld
 )
 
 var eventNames = [...]string{
 	"recovering", "leftover removed", "snapshot discarded", "index rebuilt", "tail cut", "segment dropped", "damage kept",
-	"refused",
+	"refused", "retention held",
 }
 
 // String returns a short name.
@@ -52,6 +55,8 @@ type Event struct {
 	// Position and Bytes are a range of File; From and To are a range of offsets, To exclusive. -1 where unknown.
 	Position, Bytes int64
 	From, To        record.Offset
+	// Until is the timestamp of RetentionHeld.
+	Until time.Time
 	// Err is the cause, if any.
 	Err error
 }
@@ -85,6 +90,9 @@ func (e Event) what() string {
 			e.From, e.To, e.Bytes, e.Position, e.File)
 	case Refused:
 		return "not written"
+	case RetentionHeld:
+		return fmt.Sprintf("retention.ms deletes nothing, since the oldest segment %s (%d bytes, offsets %d to %d) has a record of the future: its "+
+			"timestamp is %s; DeleteRecords up to offset %d would let it go", e.File, e.Bytes, e.From, e.To-1, e.Until.UTC().Format(time.RFC3339), e.To)
 	}
 	return e.Kind.String() + " " + e.File
 }

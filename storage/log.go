@@ -35,6 +35,7 @@ type Log struct {
 	epochs    *epoch.Cache
 	snapshots *producer.Snapshots
 	cuts      cuts // what truncation tells compaction
+	held      atomic.Pointer[HeldSegment]
 
 	// failure is the first failed write or fsync (LOG-4).
 	failure  atomic.Pointer[failure]

@@ -61,6 +61,9 @@ func (l *Log) DeleteOldSegments() (int, error) {
 	if err == nil && deleted > 0 {
 		l.epochs.TruncateFromStart(start)
 	}
+	if err == nil {
+		err = l.noteHeld()
+	}
 	return deleted, err
 }
 

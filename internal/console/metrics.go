@@ -12,7 +12,7 @@ type metrics struct {
 	state                                                           *prometheus.Desc
 	loadPartitions, loaded, recoveryBytes, recovered, eta           *prometheus.Desc
 	online, dirSize, dirTotal, dirUsable, dirLogs                   *prometheus.Desc
-	topicSize, topicPartitions                                      *prometheus.Desc
+	topicSize, topicPartitions, topicHeld                           *prometheus.Desc
 	requests, connections, accepted, refused, invalid               *prometheus.Desc
 	groups, openFiles, maxOpenFiles, taskRuns, taskFailed, taskLast *prometheus.Desc
 }
@@ -36,6 +36,7 @@ func newMetrics(n Node) *metrics {
 		dirUsable:       desc("log_dir_usable_bytes", "What is free on it.", "dir"),
 		topicSize:       desc("topic_log_bytes", "Size of the logs of a topic on this node.", "topic"),
 		topicPartitions: desc("topic_partitions", "Partitions of a topic on this node.", "topic"),
+		topicHeld:       desc("topic_partitions_retention_held", "Partitions of them where a timestamp in the future keeps old segments from expiring.", "topic"),
 		requests:        desc("requests_total", "Well-formed requests.", "api", "version"),
 		connections:     desc("connections", "Connections that are open."),
 		accepted:        desc("connections_accepted_total", "Connections that were served."),
@@ -81,6 +82,7 @@ func (m *metrics) collect(out sink, c Counts) {
 	for _, t := range c.Topics {
 		out.gauge(m.topicSize, float64(t.LogSize), t.Name)
 		out.gauge(m.topicPartitions, float64(t.Partitions), t.Name)
+		out.gauge(m.topicHeld, float64(t.Held), t.Name)
 	}
 	for _, r := range c.Requests {
 		out.counter(m.requests, float64(r.Count), r.API, strconv.Itoa(int(r.Version)))

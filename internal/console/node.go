@@ -73,6 +73,8 @@ type TopicCounts struct {
 	Name       string
 	Partitions int
 	LogSize    int64
+	// Held is in how many of them a timestamp in the future holds up retention.
+	Held int
 }
 
 // RequestCount is how often an API was asked at one version.

@@ -97,8 +97,8 @@ func TestBootstrapIsBegunAgain(t *testing.T) {
 	}
 }
 
-// META-7 and what else is refused: the text says why, and no byte of the log or of quorum-state changes.
-func TestRefusedDirectories(t *testing.T) {
+// TestR23RefusedDirectories is META-7 and what else is refused, metadata newer than this program above all: the text says why, and no byte of the log or of quorum-state changes.
+func TestR23RefusedDirectories(t *testing.T) {
 	voters := func(ids ...int32) *stored.VotersRecord {
 		v := &stored.VotersRecord{}
 		for _, id := range ids {
@@ -123,18 +123,18 @@ func TestRefusedDirectories(t *testing.T) {
 		want   error
 		says   string
 	}{
-		"unknown record type":           {value("012800"), ErrTooNew, "40"},
-		"newer record version":          {value("010203"), ErrTooNew, "TopicRecord"},
-		"malformed record":              {value("010200ffff"), stored.ErrShort, "TopicRecord"},
-		"feature that is not known":     {records(featureRecord("shiny.version", 1)), ErrTooNew, "shiny.version"},
-		"R-23 metadata.version too new": {records(featureRecord(MetadataVersionFeature, 34)), ErrTooNew, "34"},
-		"metadata.version too old":      {records(featureRecord(MetadataVersionFeature, 6)), ErrTooOld, "6"},
-		"feature level too new":         {records(featureRecord(TxnVersionFeature, 3)), ErrTooNew, "transaction.version"},
-		"contradiction":                 {records(&stored.RemoveTopicRecord{TopicID: record.UUID{1}}), ErrInvalidRecord, "RemoveTopicRecord"},
-		"kraft.version too new":         {control(controlRecord{record.ControlKRaftVersion, &stored.KRaftVersionRecord{KRaftVersion: 2}}), ErrTooNew, "kraft.version"},
-		"other voters":                  {control(controlRecord{record.ControlKRaftVoters, voters(1, 2)}), ErrNotSoleVoter, "[1 2]"},
-		"another voter":                 {control(controlRecord{record.ControlKRaftVoters, voters(2)}), ErrNotSoleVoter, "[2]"},
-		"led by three":                  {control(controlRecord{record.ControlLeaderChange, &stored.LeaderChangeMessage{LeaderID: 1, Voters: three}}), ErrNotSoleVoter, "[1 2 3]"},
+		"unknown record type":       {value("012800"), ErrTooNew, "40"},
+		"newer record version":      {value("010203"), ErrTooNew, "TopicRecord"},
+		"malformed record":          {value("010200ffff"), stored.ErrShort, "TopicRecord"},
+		"feature that is not known": {records(featureRecord("shiny.version", 1)), ErrTooNew, "shiny.version"},
+		"metadata.version too new":  {records(featureRecord(MetadataVersionFeature, 34)), ErrTooNew, "34"},
+		"metadata.version too old":  {records(featureRecord(MetadataVersionFeature, 6)), ErrTooOld, "6"},
+		"feature level too new":     {records(featureRecord(TxnVersionFeature, 3)), ErrTooNew, "transaction.version"},
+		"contradiction":             {records(&stored.RemoveTopicRecord{TopicID: record.UUID{1}}), ErrInvalidRecord, "RemoveTopicRecord"},
+		"kraft.version too new":     {control(controlRecord{record.ControlKRaftVersion, &stored.KRaftVersionRecord{KRaftVersion: 2}}), ErrTooNew, "kraft.version"},
+		"other voters":              {control(controlRecord{record.ControlKRaftVoters, voters(1, 2)}), ErrNotSoleVoter, "[1 2]"},
+		"another voter":             {control(controlRecord{record.ControlKRaftVoters, voters(2)}), ErrNotSoleVoter, "[2]"},
+		"led by three":              {control(controlRecord{record.ControlLeaderChange, &stored.LeaderChangeMessage{LeaderID: 1, Voters: three}}), ErrNotSoleVoter, "[1 2 3]"},
 		"another directory": {control(controlRecord{record.ControlKRaftVoters, &stored.VotersRecord{
 			Voters: []stored.VotersRecordVoter{{VoterID: 1, VoterDirectoryID: record.UUID{5}}}}}), ErrNotSoleVoter, "directory"},
 		"quorum-state": {func(t *testing.T, n *node, s *Store) {
@@ -217,7 +217,8 @@ func TestLogAndSnapshotApart(t *testing.T) {
 	}
 }
 
-func TestFormatOptions(t *testing.T) {
+// TestR23FormatOptions: among others, a directory can be written for an older release, which then opens it.
+func TestR23FormatOptions(t *testing.T) {
 	mem := vfs.NewMem()
 	for name, o := range map[string]FormatOptions{
 		"no directory":             {},

@@ -55,9 +55,9 @@ func (c *tally) take() (map[vfs.OpKind]int, []string) {
 	return c.kinds, c.changes
 }
 
-// TestCreateAllSyncsLittle: R-11, a new partition costs an fsync of its id and one of its directory, and all together one
+// TestR11CreateAllSyncsLittle: a new partition costs an fsync of its id and one of its directory, and all together one
 // of the directory above; a power failure right after that loses none of them.
-func TestCreateAllSyncsLittle(t *testing.T) {
+func TestR11CreateAllSyncsLittle(t *testing.T) {
 	mem := vfs.NewMem()
 	r := format(t, mem, 1)
 	var ops tally
