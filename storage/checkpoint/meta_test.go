@@ -164,6 +164,11 @@ func TestPropertiesRoundTrip(t *testing.T) {
 func FuzzParseProperties(f *testing.F) {
 	f.Add([]byte("#\n#date\nnode.id=1\nversion=1\n"))
 	f.Add([]byte(`a\=b : c\u00e4\`))
+	data, err := os.ReadFile("testdata/clean/meta.properties")
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(data)
 	f.Fuzz(func(t *testing.T, data []byte) {
 		_, _ = ParseProperties(data)
 		_, _ = parseMeta(data)

@@ -125,6 +125,13 @@ func TestReadOffsetsOfKafka(t *testing.T) {
 func FuzzReadOffsets(f *testing.F) {
 	f.Add("0\n2\norders 0 1200\norders 11 98\n")
 	f.Add("0\r\n1\ra 0 5")
+	for _, name := range []string{"recovery-point-offset-checkpoint", "replication-offset-checkpoint", "log-start-offset-checkpoint"} {
+		data, err := os.ReadFile("testdata/clean/" + name)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(string(data))
+	}
 	f.Add("")
 	f.Fuzz(func(t *testing.T, text string) {
 		m := vfs.NewMem()

@@ -294,6 +294,8 @@ func TestOverlongFile(t *testing.T) {
 func FuzzLookup(f *testing.F) {
 	f.Add(offsetBytes([2]uint32{1, 10}, [2]uint32{5, 20}), int64(3))
 	f.Add(timeBytes([2]int64{1, 1}, [2]int64{1700000000000, 5}), int64(1700000000000))
+	f.Add(fromKafka(f, "rolled.index"), int64(1300))
+	f.Add(fromKafka(f, "rolled.timeindex"), int64(1700000000000))
 	f.Add(make([]byte, 20000), int64(1000))
 	r := rand.New(rand.NewPCG(1, 2))
 	noise := make([]byte, 30000)

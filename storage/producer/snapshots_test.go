@@ -4,6 +4,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"testing"
 
@@ -50,6 +51,16 @@ func TestSnapshotGolden(t *testing.T) {
 func FuzzDecodeSnapshot(f *testing.F) {
 	for _, g := range golden {
 		b, _ := hex.DecodeString(g.hex)
+		f.Add(b)
+	}
+	for _, name := range []string{"txn", "compacted"} { // of Apache Kafka 4.4.0
+		b, err := os.ReadFile("testdata/" + name + ".snapshot")
+		if err != nil {
+			f.Fatal(err)
+		}
+		if entries, err := DecodeSnapshot(b); err != nil || name == "txn" && len(entries) == 0 {
+			f.Fatal(name, entries, err)
+		}
 		f.Add(b)
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
