@@ -20,7 +20,11 @@ type consumerGroup struct {
 
 // memberTimers remove a member: session when it was silent, rebalance when it does not give partitions up in time. A
 // member of the classic protocol has join and sync instead of the second: when it does not send these in time.
-type memberTimers struct{ session, rebalance, join, sync *coord.Timer }
+type memberTimers struct {
+	session, rebalance, join, sync *coord.Timer
+	// asked is the member as it was when rebalance was started: whoever is asked for more gets the time again.
+	asked *consumer.Member
+}
 
 func (t *memberTimers) stop() {
 	for _, x := range []*coord.Timer{t.session, t.rebalance, t.join, t.sync} {
@@ -126,7 +130,7 @@ func (m *machine) view() consumer.View {
 	return v
 }
 
-// watchMember starts the session of a member again, and its time to give partitions up if it has not run yet.
+// watchMember starts the session of a member again, and its time to give partitions up unless it runs for the same.
 func (m *machine) watchMember(g *consumerGroup, x *consumer.Member) {
 	t := m.timersOf(g, x.ID)
 	timeout := m.env.consumerConfig(g.ID).SessionTimeout
@@ -137,7 +141,8 @@ func (m *machine) watchMember(g *consumerGroup, x *consumer.Member) {
 	switch {
 	case x.IsClassic() || x.State != consumer.Unrevoked:
 		t.rebalance.Stop()
-	case !t.rebalance.Running():
+	case !t.rebalance.Running() || !x.RevokesAs(t.asked):
+		t.asked = x
 		m.removeAfter(g, x.ID, &t.rebalance, millis(x.RebalanceTimeoutMs), "it did not give up its partitions in time")
 	}
 	if !x.IsClassic() {
@@ -253,9 +258,7 @@ func (s *Service) topicsChanged(d *metadata.Delta) {
 
 func (m *machine) noteTopics(names map[string]struct{}, listChanged bool) {
 	for _, g := range m.consumers {
-		for name := range names {
-			g.refresh = g.refresh || g.IsSubscribed(name)
-		}
+		g.refresh = g.refresh || g.ReadsAny(names)
 		if listChanged && g.HasExpressions() {
 			m.resolveIn(g, resolveDelay)
 		}

@@ -104,7 +104,7 @@ func lookup(topics topicFinder, byID bool, name string, id record.UUID) *metadat
 func (m *machine) commit(req *kmsg.OffsetCommitRequest, r *kmsg.OffsetCommitResponse, topics []commitTopic, txn *coord.Txn, a *answer[int16]) coord.Result {
 	g, e := m.mayCommit(req, txn != nil)
 	if e == nil {
-		e = m.mayCommitPartitions(req, topics)
+		e = m.mayCommitPartitions(req, topics, txn != nil)
 	}
 	if e != nil {
 		a.give(e.Code)
@@ -151,7 +151,7 @@ func (m *machine) commit(req *kmsg.OffsetCommitRequest, r *kmsg.OffsetCommitResp
 func (m *machine) mayCommit(req *kmsg.OffsetCommitRequest, transactional bool) (*classicGroup, *kerr.Error) {
 	if k := m.consumerOf(req.Group); k != nil {
 		_, e := k.MayCommit(consumer.Commit{
-			MemberID: req.MemberID, InstanceID: req.InstanceID, Epoch: req.Generation, Version: req.Version, Transactional: transactional,
+			MemberID: req.MemberID, Epoch: req.Generation, Version: req.Version, Transactional: transactional,
 		})
 		return nil, e
 	}
@@ -172,9 +172,9 @@ func (m *machine) mayCommit(req *kmsg.OffsetCommitRequest, transactional bool) (
 	return g, mayCommitClassic(g, req, transactional)
 }
 
-// mayCommitPartitions refuses what a member of the consumer protocol commits with an epoch that is over for partitions
-// that it did not have then.
-func (m *machine) mayCommitPartitions(req *kmsg.OffsetCommitRequest, topics []commitTopic) *kerr.Error {
+// mayCommitPartitions refuses what a member of a consumer group commits with an epoch that is over, if there is a
+// partition that it did not have then.
+func (m *machine) mayCommitPartitions(req *kmsg.OffsetCommitRequest, topics []commitTopic, transactional bool) *kerr.Error {
 	k := m.consumerOf(req.Group)
 	if k == nil || k.Members[req.MemberID] == nil {
 		return nil
@@ -183,7 +183,7 @@ func (m *machine) mayCommitPartitions(req *kmsg.OffsetCommitRequest, topics []co
 	for _, t := range topics {
 		for _, i := range t.partitions {
 			if !x.HeldSince(req.Generation, t.id, req.Topics[t.at].Partitions[i].Partition) {
-				return kerr.StaleMemberEpoch
+				return x.Stale(transactional)
 			}
 		}
 	}

@@ -11,11 +11,10 @@ const firstCommitOfMembers = 9
 
 // Commit is who commits offsets.
 type Commit struct {
-	MemberID   string
-	InstanceID *string
-	Epoch      int32
-	Version    int16
-	// Transactional commits need not say who they are.
+	MemberID string
+	Epoch    int32
+	Version  int16
+	// Transactional commits need not say who they are, and do not know STALE_MEMBER_EPOCH.
 	Transactional bool
 }
 
@@ -23,7 +22,7 @@ type Commit struct {
 func (g *Group) MayCommit(c Commit) (*Member, *kerr.Error) {
 	switch {
 	case c.Epoch < 0 && len(g.Members) == 0,
-		c.Transactional && c.Epoch < 0 && c.MemberID == "" && c.InstanceID == nil:
+		c.Transactional && c.Epoch < 0 && c.MemberID == "":
 		return nil, nil
 	}
 	m := g.Members[c.MemberID]
@@ -32,12 +31,18 @@ func (g *Group) MayCommit(c Commit) (*Member, *kerr.Error) {
 		return nil, kerr.UnknownMemberID
 	case !c.Transactional && !m.IsClassic() && c.Version < firstCommitOfMembers:
 		return nil, kerr.UnsupportedVersion
-	case m.IsClassic() && c.Epoch != m.Epoch:
-		return nil, kerr.IllegalGeneration
-	case c.Epoch > m.Epoch || c.Epoch < m.Epoch && c.Epoch <= 0:
-		return nil, kerr.StaleMemberEpoch
+	case c.Epoch > m.Epoch:
+		return nil, m.Stale(c.Transactional)
 	}
 	return m, nil
+}
+
+// Stale is the error of a commit with an epoch that is not the member's, in the words that the client knows.
+func (m *Member) Stale(transactional bool) *kerr.Error {
+	if transactional || m.IsClassic() {
+		return kerr.IllegalGeneration
+	}
+	return kerr.StaleMemberEpoch
 }
 
 // HeldSince reports whether the member has a partition since an epoch or before. A member that commits with an epoch

@@ -158,6 +158,18 @@ func (g *Group) IsSubscribed(topic string) bool {
 	return false
 }
 
+// ReadsAny reports whether a member reads one of the topics.
+func (g *Group) ReadsAny(names map[string]struct{}) bool {
+	for _, m := range g.Members {
+		for _, t := range g.topicsOf(m) {
+			if _, ok := names[t]; ok {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // expressions are the regular expressions of the members.
 func (g *Group) expressions() map[string]struct{} {
 	out := map[string]struct{}{}

@@ -101,6 +101,9 @@ func (m *Member) sameAssignment(o *Member) bool {
 		m.Assigned.equal(o.Assigned) && m.Revoking.equal(o.Revoking)
 }
 
+// RevokesAs reports whether the member is to give up the same partitions as at another time.
+func (m *Member) RevokesAs(o *Member) bool { return o != nil && m.Revoking.equal(o.Revoking) }
+
 // Protocol is the name of the protocol that a classic member is told; "" for others.
 func (m *Member) Protocol() string {
 	if m.Classic == nil || len(m.Classic.Protocols) == 0 {
