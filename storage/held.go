@@ -7,8 +7,12 @@ import (
 	"github.com/samsalog/samsa/storage/segment"
 )
 
+// aheadTolerance is how far producers' clocks may run ahead before anybody is told: what Kafka accepts by default
+// (message.timestamp.after.max.ms). Such a segment expires that much later and no more.
+const aheadTolerance = time.Hour
+
 // HeldSegment is a sealed segment that keeps retention by time from going on: it is the oldest, and its largest
-// timestamp lies in the future, so neither it nor what follows can expire for longer than retention.ms. One record
+// timestamp lies far in the future, so neither it nor what follows can expire for longer than retention.ms. One record
 // with microseconds where milliseconds belong does that for ages. The rule is Kafka's (KAFKA-6482, KAFKA-18929).
 type HeldSegment struct {
 	BaseOffset record.Offset
@@ -37,7 +41,7 @@ func (l *Log) noteHeld() error {
 	if err != nil {
 		return l.readError(err)
 	}
-	if ts <= l.nowMs() {
+	if ts <= l.nowMs()+aheadTolerance.Milliseconds() {
 		l.held.Store(nil)
 		return nil
 	}
