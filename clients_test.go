@@ -240,7 +240,7 @@ func (c *tally) once(t *testing.T, first, n int) {
 // eventually polls until ok; a condition that never comes fails the test and not the whole run.
 func eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
-	deadline := time.NewTimer(20 * time.Second)
+	deadline := time.NewTimer(time.Minute)
 	defer deadline.Stop()
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
