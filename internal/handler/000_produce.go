@@ -56,7 +56,7 @@ type produceCall struct {
 	r     *wire.Request
 	req   *kmsg.ProduceRequest
 	image *metadata.Image
-	// denied are the partitions that answered NOT_LEADER_OR_FOLLOWER, with the leader to go to.
+	// hinted are the leaders whose addresses the answer has already.
 	hinted map[int32]bool
 	txn    produceTxn
 }
@@ -66,8 +66,9 @@ func (c *produceCall) topic(t *kmsg.ProduceRequestTopic) kmsg.ProduceResponseTop
 	out.Topic, out.TopicID = t.Topic, t.TopicID
 	name, id, unknown := c.resolve(t)
 	out.Partitions = make([]kmsg.ProduceResponseTopicPartition, 0, len(t.Partitions))
+	last := newLastNamed(t.Partitions)
 	for i := range t.Partitions {
-		if laterTwin(t.Partitions, i) {
+		if !last.counts(t.Partitions[i].Partition, i) {
 			continue
 		}
 		out.Partitions = append(out.Partitions, c.partition(name, id, unknown, &t.Partitions[i]))
@@ -89,21 +90,28 @@ func (c *produceCall) resolve(t *kmsg.ProduceRequestTopic) (name string, id reco
 	return name, id, unknown
 }
 
-// laterTwin reports whether the partition at i is named again further on: Kafka collects a request in a
-// map, so that the last one counts.
-func laterTwin(ps []kmsg.ProduceRequestTopicPartition, i int) bool {
-	for j := i + 1; j < len(ps); j++ {
-		if ps[j].Partition == ps[i].Partition {
-			return true
-		}
+// lastNamed maps partition numbers to where a request names them last: Kafka collects it in a map, so that the
+// last one counts. It is nil, which costs nothing, where no number can be named twice.
+type lastNamed map[int32]int
+
+func newLastNamed(ps []kmsg.ProduceRequestTopicPartition) lastNamed {
+	if len(ps) < 2 {
+		return nil
 	}
-	return false
+	last := make(lastNamed, len(ps))
+	for i := range ps {
+		last[ps[i].Partition] = i
+	}
+	return last
 }
+
+// counts reports whether the partition named at i is not named again further on.
+func (l lastNamed) counts(partition int32, i int) bool { return l == nil || l[partition] == i }
 
 func (c *produceCall) partition(topic string, id record.UUID, unknown int16, p *kmsg.ProduceRequestTopicPartition) kmsg.ProduceResponseTopicPartition {
 	out := kmsg.NewProduceResponseTopicPartition()
 	out.Partition, out.BaseOffset = p.Partition, -1
-	part, err := c.find(id, p.Partition)
+	part, err := c.h.hosted(c.image, id, p.Partition)
 	if errors.Is(err, replica.ErrUnknownPartition) {
 		out.ErrorCode = unknown
 		return out
@@ -129,13 +137,12 @@ func (c *produceCall) partition(topic string, id record.UUID, unknown int16, p *
 	}
 	if err != nil {
 		c.fail(&out, part, err)
+		if errors.Is(err, replica.ErrNotLeader) {
+			leader, epoch := presentLeader(c.image, part, id, p.Partition)
+			out.CurrentLeader.LeaderID, out.CurrentLeader.LeaderEpoch = leader, int32(epoch)
+		}
 	}
 	return out
-}
-
-// find looks a partition up; a partition that exists but is hosted elsewhere is ErrNotLeader.
-func (c *produceCall) find(id record.UUID, partition int32) (*replica.Partition, error) {
-	return c.h.hosted(c.image, id, partition)
 }
 
 func (c *produceCall) append(part *replica.Partition, batch record.Batch, out *kmsg.ProduceResponseTopicPartition) error {

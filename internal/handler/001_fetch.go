@@ -205,11 +205,7 @@ func (f *fetchCall) fail(res *fetchResult, part *replica.Partition, err error) {
 	res.code = code(err)
 	switch {
 	case errors.Is(err, replica.ErrNotLeader) || errors.Is(err, replica.ErrFencedLeaderEpoch):
-		if part != nil {
-			res.leader, res.epoch = part.Leader()
-		} else if t := f.image.Topics.ByID(res.part.id); t != nil && int(res.part.partition) < len(t.Partitions) {
-			res.leader, res.epoch = t.Partitions[res.part.partition].Leader, t.Partitions[res.part.partition].LeaderEpoch
-		}
+		res.leader, res.epoch = presentLeader(f.image, part, res.part.id, res.part.partition)
 	case errors.Is(err, storage.ErrOffsetOutOfRange):
 		f.h.deps.Logger.Debug("fetch outside the log", "client", f.r.Client.Addr, "client_id", f.r.ClientID, "topic", res.part.topic, "partition", res.part.partition, "offset", res.part.offset, "err", err)
 	case errors.Is(err, errNegativeLimit):

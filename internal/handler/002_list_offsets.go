@@ -45,8 +45,17 @@ func (h *Handler) listOffsets(_ context.Context, r *wire.Request) wire.Reply {
 			seen[record.TopicPartition{Topic: t.Topic, Partition: p.Partition}]++
 		}
 	}
+	at := map[string]int{} // a topic has one entry in the answer, however often the request names it
 	for _, t := range req.Topics {
-		out := listOffsetsTopic(resp, t.Topic)
+		n, ok := at[t.Topic]
+		if !ok {
+			n = len(resp.Topics)
+			at[t.Topic] = n
+			rt := kmsg.NewListOffsetsResponseTopic()
+			rt.Topic = t.Topic
+			resp.Topics = append(resp.Topics, rt)
+		}
+		out := &resp.Topics[n]
 		for i := range t.Partitions {
 			tp := record.TopicPartition{Topic: t.Topic, Partition: t.Partitions[i].Partition}
 			if seen[tp] < 0 {
@@ -57,19 +66,6 @@ func (h *Handler) listOffsets(_ context.Context, r *wire.Request) wire.Reply {
 		}
 	}
 	return wire.Reply{Body: resp}
-}
-
-// listOffsetsTopic returns the answer's entry of a topic: one, however often the request names it.
-func listOffsetsTopic(resp *kmsg.ListOffsetsResponse, topic string) *kmsg.ListOffsetsResponseTopic {
-	for i := range resp.Topics {
-		if resp.Topics[i].Topic == topic {
-			return &resp.Topics[i]
-		}
-	}
-	t := kmsg.NewListOffsetsResponseTopic()
-	t.Topic = topic
-	resp.Topics = append(resp.Topics, t)
-	return &resp.Topics[len(resp.Topics)-1]
 }
 
 func (h *Handler) listOffset(image *metadata.Image, r *wire.Request, req *kmsg.ListOffsetsRequest, topic string, p *kmsg.ListOffsetsRequestTopicPartition, twice bool) kmsg.ListOffsetsResponseTopicPartition {

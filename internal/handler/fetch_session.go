@@ -253,29 +253,31 @@ func (s *fetchSession) update(req *kmsg.FetchRequest) {
 		s.index[k] = p
 		s.parts = append(s.parts, p)
 	})
-	for _, t := range req.ForgottenTopics {
+	s.forget(req.ForgottenTopics)
+}
+
+// forget drops partitions, all in one pass over the session however many they are.
+func (s *fetchSession) forget(topics []kmsg.FetchRequestForgottenTopic) {
+	before := len(s.index)
+	for _, t := range topics {
 		for _, n := range t.Partitions {
 			k := fetchKey{topic: t.Topic, partition: n}
 			if s.byID {
 				k = fetchKey{id: t.TopicID, partition: n}
 			}
-			s.forget(k)
+			delete(s.index, k)
 		}
 	}
-}
-
-func (s *fetchSession) forget(k fetchKey) {
-	p, ok := s.index[k]
-	if !ok {
+	if len(s.index) == before {
 		return
 	}
-	delete(s.index, k)
-	for i := range s.parts {
-		if s.parts[i] == p {
-			s.parts = append(s.parts[:i:i], s.parts[i+1:]...)
-			return
+	kept := make([]*fetchPart, 0, len(s.index))
+	for _, p := range s.parts {
+		if s.index[p.key(s.byID)] == p {
+			kept = append(kept, p)
 		}
 	}
+	s.parts = kept
 }
 
 // finish makes the answer of the results: all of them without a session or when it opens, else those that

@@ -28,6 +28,19 @@ func (h *Handler) hostedByName(i *metadata.Image, topic string, partition int32)
 	return h.hosted(i, t.ID, partition)
 }
 
+// presentLeader is the leader of a partition with its epoch, -1 and -1 if there is none: what the replica here knows, which
+// is nil where there is none, or else the image.
+func presentLeader(i *metadata.Image, p *replica.Partition, id record.UUID, partition int32) (int32, record.LeaderEpoch) {
+	if p != nil {
+		return p.Leader()
+	}
+	t := i.Topics.ByID(id)
+	if t == nil || partition < 0 || int(partition) >= len(t.Partitions) {
+		return -1, record.NoLeaderEpoch
+	}
+	return t.Partitions[partition].Leader, t.Partitions[partition].LeaderEpoch
+}
+
 // internalTopic reports whether only the broker itself writes to the topic.
 func internalTopic(name string) bool {
 	return name == "__consumer_offsets" || name == "__transaction_state" || name == "__share_group_state"

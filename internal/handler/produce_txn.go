@@ -55,9 +55,10 @@ func (c *produceCall) verifyTxn(ctx context.Context) {
 	for i := range c.req.Topics {
 		t := &c.req.Topics[i]
 		name, id, _ := c.resolve(t)
+		last := newLastNamed(t.Partitions)
 		for j := range t.Partitions {
-			b, ok := c.transactionalBatch(id, t.Partitions, j)
-			if !ok {
+			b, ok := c.transactionalBatch(id, &t.Partitions[j])
+			if !ok || !last.counts(t.Partitions[j].Partition, j) {
 				continue
 			}
 			head := b.Header()
@@ -83,23 +84,20 @@ func (c *produceCall) verifyTxn(ctx context.Context) {
 	}
 }
 
-// transactionalBatch returns the batch at j of a topic's partitions if it belongs to a transaction. One that will be
+// transactionalBatch returns the batch for a partition if it belongs to a transaction. One that will be
 // refused anyway is none.
-func (c *produceCall) transactionalBatch(id record.UUID, ps []kmsg.ProduceRequestTopicPartition, j int) (record.Batch, bool) {
-	if laterTwin(ps, j) {
-		return nil, false
-	}
-	b, fault := soleBatch(ps[j].Records, c.r.Version)
+func (c *produceCall) transactionalBatch(id record.UUID, p *kmsg.ProduceRequestTopicPartition) (record.Batch, bool) {
+	b, fault := soleBatch(p.Records, c.r.Version)
 	if fault != nil || !b.Header().IsTransactional() {
 		return nil, false
 	}
-	part, err := c.find(id, ps[j].Partition)
+	part, err := c.h.hosted(c.image, id, p.Partition)
 	return b, err == nil && part.CheckLeads() == nil
 }
 
 // startVerification takes a guard for a partition and reports whether the coordinator must be asked about it.
 func (c *produceCall) startVerification(key partitionKey, head *record.Header) bool {
-	part, err := c.find(key.topic, key.partition)
+	part, err := c.h.hosted(c.image, key.topic, key.partition)
 	if err != nil {
 		return false
 	}
