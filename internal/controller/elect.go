@@ -11,11 +11,16 @@ import (
 // elect returns the change that makes this node the leader of a partition, in a new leader epoch; nil when it may
 // not lead: then committed records could be missing here.
 func (c *Controller) elect(i *metadata.Image, t *metadata.Topic, n int32, dirs []record.UUID) *stored.PartitionChangeRecord {
+	return c.electFor(i, t, n, dirs, c.uncleanElection(i, t))
+}
+
+// electFor is elect; unclean says whether records may be lost.
+func (c *Controller) electFor(i *metadata.Image, t *metadata.Topic, n int32, dirs []record.UUID, unclean bool) *stored.PartitionChangeRecord {
 	p, node := t.Partitions[n], c.o.NodeID
 	isr := []int32{node}
 	if !slices.Contains(p.ISR, node) && !slices.Contains(p.ELR, node) {
 		last := len(p.ISR) == 0 && slices.Contains(p.LastKnownELR, node)
-		if !last && !c.uncleanElection(i, t) {
+		if !last && !unclean {
 			return nil
 		}
 	}

@@ -59,3 +59,6 @@ func (e *Error) message() *string {
 	}
 	return &e.Message
 }
+
+// Wire is the error as two fields of a response, for those that have no others; it works for nil.
+func (e *Error) Wire() (code int16, message *string) { return e.code(), e.message() }

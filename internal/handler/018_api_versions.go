@@ -87,9 +87,15 @@ func (h *Handler) expected(version int16, req *kmsg.ApiVersionsRequest, image *m
 	return 0
 }
 
-// servedFeatures are the features that everything is served of.
+// servedFeatures are the features that everything is served of, at all levels that 4.4 has.
 func servedFeatures() []string {
-	return []string{metadata.MetadataVersionFeature, metadata.KRaftVersionFeature, metadata.ELRVersionFeature, metadata.GroupVersionFeature, metadata.TxnVersionFeature}
+	return []string{
+		metadata.MetadataVersionFeature,
+		metadata.KRaftVersionFeature,
+		metadata.ELRVersionFeature,
+		metadata.GroupVersionFeature,
+		metadata.TxnVersionFeature,
+	}
 }
 
 func tellFeatures(resp *kmsg.ApiVersionsResponse, version int16, image *metadata.Image, kraft int16) {

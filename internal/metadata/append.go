@@ -48,14 +48,20 @@ func (s *Store) writeLocked(base record.Offset, records []stored.Message) (recor
 		w.replay.before = nil
 		return record.NoOffset, err
 	}
-	w.latest = next
-	w.written += int64(len(batch))
-	p := publication{image: next, touched: changes, appendedMs: nowMs, snapshot: s.snapshots.due(w.written, s.o.Now())}
-	if p.snapshot {
+	s.queueLocked(publication{image: next, touched: changes, appendedMs: nowMs}, len(batch))
+	return next.Offset, nil
+}
+
+// queueLocked makes what was just written the state that the next decision sees, and has it published once it is synced.
+func (s *Store) queueLocked(p publication, batchBytes int) {
+	w := &s.writing
+	w.latest = p.image
+	w.written += int64(batchBytes)
+	p.quorum = s.voters.Load()
+	if p.snapshot = s.snapshots.due(w.written, s.o.Now()); p.snapshot {
 		w.written = 0
 	}
 	w.queue = append(w.queue, p)
-	return next.Offset, nil
 }
 
 // apply is batch for records that leave no transaction open.

@@ -24,10 +24,14 @@ const (
 	// MaxMetadataVersion is 4.4-IV2, the newest production level of 4.4.
 	MaxMetadataVersion int16 = 33
 
+	// ScramVersion is 3.5-IV2: SCRAM credentials have records.
+	ScramVersion int16 = 11
 	// ControllersVersion is 3.7-IV0: controllers register.
 	ControllersVersion int16 = 15
 	// DirectoriesVersion is 3.7-IV2: replicas know their directories.
 	DirectoriesVersion int16 = 17
+	// UnregisterVersion is 4.4-IV2: controllers can be unregistered.
+	UnregisterVersion int16 = 33
 
 	versionMigratingBroker = 8  // REGISTER_BROKER v2
 	versionTransactions    = 13 // BEGIN, END and ABORT_TRANSACTION
@@ -70,6 +74,29 @@ func SupportedFeatures() []FeatureRange {
 		out[i] = FeatureRange{f.name, f.min, f.max}
 	}
 	return out
+}
+
+// metadataVersionsThatChangeRecords are the levels of metadata.version that brought records or fields which the level
+// before cannot hold (the didMetadataChange of Kafka's MetadataVersion).
+var metadataVersionsThatChangeRecords = []int16{7, 8, 11, 13, 14, 15, 17, 23, 30, 32, 33}
+
+// MetadataLost reports whether going down from one metadata.version to a lower one could lose what records hold.
+func MetadataLost(from, to int16) bool {
+	return slices.ContainsFunc(metadataVersionsThatChangeRecords, func(v int16) bool { return to < v && v <= from })
+}
+
+// MissingDependency returns what the level of a feature needs and levels, metadata.version included, do not offer:
+// a feature and its least level. ok is false when nothing is missing.
+func MissingDependency(name string, level int16, levels map[string]int16) (need string, least int16, ok bool) {
+	switch {
+	case level < 1:
+		return "", 0, false
+	case levels[MetadataVersionFeature] < MinMetadataVersion:
+		return MetadataVersionFeature, MinMetadataVersion, true
+	case name == ELRVersionFeature && levels[MetadataVersionFeature] < versionELR:
+		return MetadataVersionFeature, versionELR, true
+	}
+	return "", 0, false
 }
 
 // DefaultFeatures returns the levels above 0 that Kafka's storage tool finalizes when it formats for a

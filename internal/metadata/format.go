@@ -128,11 +128,7 @@ func (o *FormatOptions) writeBootstrap(fsys vfs.FS, directory record.UUID) error
 	bootstrap := &Image{Features: o.levels()}
 	snap := snapshot{
 		id: bootstrapID, headerMs: o.Now().UnixMilli(), kraftVersion: kraftVersionDynamic,
-		voters: &stored.VotersRecord{Voters: []stored.VotersRecordVoter{{
-			VoterID: o.NodeID, VoterDirectoryID: directory,
-			Endpoints:           []stored.VotersRecordEndpoint{{Name: o.Controller.Name, Host: o.Controller.Host, Port: o.Controller.Port}},
-			KRaftVersionFeature: stored.VotersRecordKRaftVersionFeature{MinSupportedVersion: kraftVersionStatic, MaxSupportedVersion: kraftVersionDynamic},
-		}}},
+		voters:          soleVoter(o.NodeID, directory, o.Controller),
 		metadataVersion: o.MetadataVersion,
 		records: func(yield func(stored.Message) bool) {
 			if !bootstrap.featureRecords(yield) {

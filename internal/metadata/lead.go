@@ -139,6 +139,8 @@ func (l *loading) finish() error {
 	if err := s.sync(img.Offset); err != nil {
 		return err
 	}
+	q := s.quorum
+	s.voters.Store(&q)
 	s.writing.replay, s.writing.latest, s.writing.written = l.replay, img, l.written
 	s.image.Store(img)
 	s.o.Logger.Info("leading the cluster metadata", "cluster", img.ClusterID, "epoch", s.epoch, "offset", img.Offset,

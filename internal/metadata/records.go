@@ -143,11 +143,8 @@ func (i *Image) securityRecords(yield func(stored.Message) bool) bool {
 			return false
 		}
 	}
-	scram := maps.Collect(i.scram.all())
-	for _, k := range slices.SortedFunc(maps.Keys(scram), func(a, b scramKey) int {
-		return cmp.Or(cmp.Compare(a.name, b.name), cmp.Compare(a.mechanism, b.mechanism))
-	}) {
-		if !yield(scram[k]) {
+	for c := range i.ScramCredentials() {
+		if !yield(c) {
 			return false
 		}
 	}

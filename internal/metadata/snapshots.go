@@ -68,9 +68,10 @@ func (n *snapshotter) ask(p publication) {
 // make writes the snapshot of a published image, then removes what is no longer needed.
 func (n *snapshotter) make(p publication) error {
 	s := n.store
+	q := p.quorum
 	snap := snapshot{
 		id:       snapshotID{p.image.Offset + 1, p.image.Epoch},
-		headerMs: p.appendedMs, kraftVersion: s.quorum.kraftVersion, voters: s.quorum.voters,
+		headerMs: p.appendedMs, kraftVersion: q.kraftVersion, voters: q.voters,
 		metadataVersion: p.image.MetadataVersion(), records: p.image.records(),
 	}
 	size, err := snap.write(s.o.FS, s.dir, s.o.Now, s.o.Rand)

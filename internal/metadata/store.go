@@ -102,7 +102,9 @@ type Store struct {
 	dir    string // of the log
 	log    *storage.Log
 	epoch  record.LeaderEpoch
-	quorum quorum
+	quorum quorum // while the Store is opened
+	// voters is the quorum from then on; replaced under writing.
+	voters atomic.Pointer[quorum]
 	// image is what was written, synced and published last.
 	image atomic.Pointer[Image]
 	// publishers is replaced as a whole, under publishing.
@@ -130,6 +132,7 @@ type Store struct {
 type publication struct {
 	image      *Image
 	touched    *touched
+	quorum     *quorum // as of the image
 	appendedMs int64
 	snapshot   bool // one is due after it
 }
@@ -142,7 +145,7 @@ func (s *Store) Epoch() record.LeaderEpoch { return s.epoch }
 
 // ControllerEndpoint is where the cluster's only controller is said to listen.
 func (s *Store) ControllerEndpoint() Endpoint {
-	if v := s.quorum.voters; v != nil && len(v.Voters) > 0 && len(v.Voters[0].Endpoints) > 0 {
+	if v := s.voters.Load().voters; v != nil && len(v.Voters) > 0 && len(v.Voters[0].Endpoints) > 0 {
 		e := v.Voters[0].Endpoints[0]
 		return Endpoint{Name: e.Name, Host: e.Host, Port: e.Port}
 	}
@@ -150,7 +153,16 @@ func (s *Store) ControllerEndpoint() Endpoint {
 }
 
 // KRaftVersion is 1 for a quorum whose voters stand in the log, 0 for a static one.
-func (s *Store) KRaftVersion() int16 { return s.quorum.kraftVersion }
+func (s *Store) KRaftVersion() int16 { return s.voters.Load().kraftVersion }
+
+// Directory is the id of the directory that holds the metadata log.
+func (s *Store) Directory() record.UUID { return s.o.DirectoryID }
+
+// EndOffsets are the log end offset and the high watermark, which is what is on disk.
+func (s *Store) EndOffsets() (end, hw record.Offset) {
+	hw = record.Offset(s.synced.Load() + 1)
+	return max(s.log.LogEndOffset(), hw), hw
+}
 
 // Log is the metadata log, for reading.
 func (s *Store) Log() *storage.Log { return s.log }
