@@ -80,13 +80,27 @@ func (s *starting) formatIfEmpty(dirs []string, metadataDir string, node int32) 
 		return err
 	}
 	err = metadata.Format(s.fs, metadata.FormatOptions{
-		Dirs: dirs, MetadataDir: metadataDir, ClusterID: id.String(), NodeID: node, Controller: controllerEndpoint,
+		Dirs: dirs, MetadataDir: metadataDir, ClusterID: id.String(), NodeID: node, Controller: s.controllerAddress(),
 	})
 	if err != nil {
 		return err
 	}
 	s.log.Info("formatted new log directories", "dirs", dirs, "cluster_id", id.String())
 	return nil
+}
+
+// controllerAddress is where an Apache Kafka that is started on the directories is to be its own controller: the
+// listener that the settings give it, or the usual one. Nobody listens there meanwhile.
+func (s *starting) controllerAddress() metadata.Endpoint {
+	ls, err := s.layers(nil).Listeners(controllerEndpoint.Host)
+	if err != nil || len(ls.Controller) == 0 || ls.Controller[0].Port <= 0 {
+		return controllerEndpoint // settings that do not fit together are refused when the listeners are opened
+	}
+	e := metadata.Endpoint{Name: ls.Controller[0].Name, Host: ls.Controller[0].Host, Port: uint16(ls.Controller[0].Port)}
+	if e.Host == "" {
+		e.Host = controllerEndpoint.Host
+	}
+	return e
 }
 
 // dirFailed reports a directory that went offline. Its partitions answer KAFKA_STORAGE_ERROR from now on; the
@@ -126,7 +140,7 @@ func (s *starting) openMetadata(context.Context) error {
 	fsys := s.b.dirs.MetadataFS()
 	store, err := metadata.Open(metadata.Options{
 		FS: fsys, Dir: s.metadataDir(), Handles: vfs.NewHandles(fsys, metadataFiles), NodeID: l.NodeID, ClusterID: meta.ClusterID, DirectoryID: meta.DirectoryID,
-		ControllerEndpoint: controllerEndpoint,
+		ControllerEndpoint: s.controllerAddress(),
 		MinInsyncReplicas:  strconv.Itoa(l.Int("min.insync.replicas")),
 		SegmentBytes:       l.Int("metadata.log.segment.bytes"),
 		SegmentMs:          l.Int64("metadata.log.segment.ms"),

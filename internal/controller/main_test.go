@@ -31,11 +31,18 @@ type node struct {
 }
 
 func newNode(t testing.TB, static map[string]string) *node {
+	return formatted(t, static, 0)
+}
+
+// newNodeAt is a node that was formatted for a metadata.version.
+func newNodeAt(t testing.TB, version int16) *node { return formatted(t, nil, version) }
+
+func formatted(t testing.TB, static map[string]string, version int16) *node {
 	n := &node{t: t, fs: vfs.NewMem(), rand: rand.New(rand.NewSource(1)), static: map[string]string{"node.id": "1", "log.dirs": "/data"}, log: slog.DiscardHandler}
 	for k, v := range static {
 		n.static[k] = v
 	}
-	err := metadata.Format(n.fs, metadata.FormatOptions{Dirs: []string{"/data"}, NodeID: 1, Controller: metadata.Endpoint{Host: "h", Port: 9093}, Rand: n.rand})
+	err := metadata.Format(n.fs, metadata.FormatOptions{Dirs: []string{"/data"}, NodeID: 1, Controller: metadata.Endpoint{Host: "h", Port: 9093}, Rand: n.rand, MetadataVersion: version})
 	if err != nil {
 		t.Fatal(err)
 	}

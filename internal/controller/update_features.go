@@ -46,9 +46,10 @@ func (c *Controller) UpdateFeatures(req *kmsg.UpdateFeaturesRequest) *kmsg.Updat
 	if req.Version > resultsUntil {
 		return resp
 	}
+	noError := "NONE" // Kafka sends a text here, not null
 	for _, f := range req.FeatureUpdates {
 		r := kmsg.NewUpdateFeaturesResponseResult()
-		r.Feature, r.ErrorMessage = f.Feature, new(string)
+		r.Feature, r.ErrorMessage = f.Feature, &noError
 		resp.Results = append(resp.Results, r)
 	}
 	return resp

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"compress/gzip"
 	"context"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"log/slog"
@@ -198,7 +199,14 @@ func fill(v reflect.Value, x any) {
 			fill(v.Index(i), e)
 		}
 	case float64:
-		v.SetInt(int64(x))
+		switch v.Kind() {
+		case reflect.Float64:
+			v.SetFloat(x)
+		case reflect.Uint16:
+			v.SetUint(uint64(x))
+		default:
+			v.SetInt(int64(x))
+		}
 	case bool:
 		v.SetBool(x)
 	case string:
@@ -206,7 +214,15 @@ func fill(v reflect.Value, x any) {
 			v.Set(reflect.New(v.Type().Elem()))
 			v = v.Elem()
 		}
-		v.SetString(x)
+		switch v.Kind() {
+		case reflect.Slice:
+			v.SetBytes([]byte(x))
+		case reflect.Array:
+			id, _ := hex.DecodeString(x)
+			reflect.Copy(v, reflect.ValueOf(id))
+		default:
+			v.SetString(x)
+		}
 	}
 }
 
@@ -249,6 +265,9 @@ func tree(v reflect.Value, field string) any {
 	case reflect.Struct:
 		return treeOfStruct(v)
 	case reflect.Slice:
+		if v.Type().Elem().Kind() == reflect.Uint8 {
+			return string(v.Bytes())
+		}
 		if v.IsNil() {
 			return nil
 		}
@@ -267,6 +286,10 @@ func tree(v reflect.Value, field string) any {
 		return v.String()
 	case reflect.Bool:
 		return v.Bool()
+	case reflect.Float64:
+		return v.Float()
+	case reflect.Uint16:
+		return int64(v.Uint())
 	case reflect.Array:
 		return fmt.Sprintf("%x", v.Interface())
 	}

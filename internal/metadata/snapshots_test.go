@@ -77,7 +77,7 @@ func (n *node) snapshotFiles() []string {
 // snapshot makes one of the present image, at once.
 func (n *node) snapshot(s *Store) {
 	n.t.Helper()
-	if err := s.snapshots.make(publication{image: s.Image(), appendedMs: n.nowMs.Load()}); err != nil {
+	if err := s.snapshots.make(publication{image: s.Image(), quorum: s.voters.Load(), appendedMs: n.nowMs.Load()}); err != nil {
 		n.t.Fatal(err)
 	}
 }
