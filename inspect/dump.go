@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/samsalog/samsa/inspect/logfile"
 	"github.com/samsalog/samsa/vfs"
 )
 
@@ -63,11 +64,11 @@ type printer interface {
 	batch(b batchLine)
 	record(r *recordLine)
 	trailing(name string, bytes int64)
-	offsetEntry(e offsetEntry)
-	timeEntry(e timeEntry)
+	offsetEntry(e logfile.OffsetEntry)
+	timeEntry(e logfile.TimeEntry)
 	empty(path string)
 	sane(path string)
-	aborted(e abortedEntry)
+	aborted(e logfile.AbortedEntry)
 	producer(e producerEntry)
 	// problem says why something could not be read.
 	problem(path string, err error)
@@ -120,16 +121,11 @@ func (d *dumper) problem(path string, err error) {
 
 // open opens a file for reading and returns its size.
 func (d *dumper) open(path string) (vfs.File, int64, error) {
-	f, err := d.FS.OpenFile(path, os.O_RDONLY, 0)
+	f, err := logfile.Open(d.FS, path)
 	if err != nil {
 		return nil, 0, err
 	}
-	size, err := f.Size()
-	if err != nil {
-		f.Close()
-		return nil, 0, err
-	}
-	return f, size, nil
+	return f, f.SizeInBytes, nil
 }
 
 // baseOffset is the number before the first dot of a segment file's name.

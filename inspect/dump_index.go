@@ -1,58 +1,15 @@
 package inspect
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 
+	"github.com/samsalog/samsa/inspect/logfile"
 	"github.com/samsalog/samsa/record"
-	"github.com/samsalog/samsa/storage/index"
 	"github.com/samsalog/samsa/vfs"
 )
-
-// Sizes of index entries in bytes; see docs/formats/index.md.
-const (
-	offsetEntrySize = 8
-	timeEntrySize   = 12
-	txnEntrySize    = 34
-)
-
-type offsetEntry struct {
-	offset   int64
-	position int32
-}
-
-type timeEntry struct {
-	timestamp, offset int64
-}
-
-type abortedEntry struct {
-	version int16
-	index.AbortedTxn
-}
-
-// entries reads a file of fixed-size entries in pieces. visit returns false to stop.
-func entries(f vfs.File, size int64, entrySize int, visit func(i int, raw []byte) (bool, error)) error {
-	buf := make([]byte, entrySize*min(4096, int(size/int64(entrySize))))
-	whole := size - size%int64(entrySize)
-	for at, i := int64(0), 0; at < whole; {
-		piece := buf[:min(int64(len(buf)), whole-at)]
-		if _, err := f.ReadAt(piece, at); err != nil && !errors.Is(err, io.EOF) {
-			return err
-		} else if err != nil && at+int64(len(piece)) != whole {
-			return io.ErrUnexpectedEOF
-		}
-		at += int64(len(piece))
-		for ; len(piece) > 0; piece, i = piece[entrySize:], i+1 {
-			if more, err := visit(i, piece[:entrySize]); err != nil || !more {
-				return err
-			}
-		}
-	}
-	return nil
-}
 
 // indexFile is an open index with the log it belongs to.
 type indexFile struct {
@@ -96,31 +53,31 @@ func (d *dumper) offsetIndex(path string) error {
 		return err
 	}
 	defer x.close()
-	if x.size < offsetEntrySize {
+	if x.size < logfile.OffsetEntrySize {
 		d.out.empty(path)
 		return nil
 	}
 	if d.IndexSanityCheck {
-		return d.sanity(x, offsetEntrySize)
+		return d.sanity(x, logfile.OffsetEntrySize)
 	}
-	err = entries(x.f, x.size, offsetEntrySize, func(i int, raw []byte) (bool, error) {
-		e := x.offsetEntry(raw)
-		if e.offset == x.base && i > 0 {
+	err = logfile.Entries(x.f, x.size, logfile.OffsetEntrySize, func(i int, raw []byte) (bool, error) {
+		e := logfile.ParseOffsetEntry(x.base, raw)
+		if e.Offset == x.base && i > 0 {
 			return false, nil // zero padding
 		}
-		found, err := x.batchAt(int64(e.position), d.MaxMessageSize)
+		found, err := x.batchAt(int64(e.Position), d.MaxMessageSize)
 		if err != nil {
 			return false, err
 		}
 		switch {
-		case found == nil && i == 0 && e == (offsetEntry{offset: x.base}) && x.log != nil:
+		case found == nil && i == 0 && e == (logfile.OffsetEntry{Offset: x.base}) && x.log != nil:
 			// No index has an entry for the first batch: all of this is padding. Kafka's tool fails here.
 			d.out.empty(path)
 			return false, nil
 		case found == nil && x.log != nil:
-			d.problem(path, fmt.Errorf("entry %d points to byte %d, where no batch of up to %d bytes begins", i, e.position, d.MaxMessageSize))
-		case found != nil && int64(found.LastOffset()) != e.offset:
-			d.report.mismatch(path, e.offset, int64(found.LastOffset()))
+			d.problem(path, fmt.Errorf("entry %d points to byte %d, where no batch of up to %d bytes begins", i, e.Position, d.MaxMessageSize))
+		case found != nil && int64(found.LastOffset()) != e.Offset:
+			d.report.mismatch(path, e.Offset, int64(found.LastOffset()))
 		}
 		if !d.VerifyIndexOnly {
 			d.out.offsetEntry(e)
@@ -130,25 +87,17 @@ func (d *dumper) offsetIndex(path string) error {
 	return err
 }
 
-func (x *indexFile) offsetEntry(raw []byte) offsetEntry {
-	return offsetEntry{offset: x.base + int64(int32(binary.BigEndian.Uint32(raw))), position: int32(binary.BigEndian.Uint32(raw[4:]))}
-}
-
-func (x *indexFile) timeEntry(raw []byte) timeEntry {
-	return timeEntry{timestamp: int64(binary.BigEndian.Uint64(raw)), offset: x.base + int64(int32(binary.BigEndian.Uint32(raw[8:])))}
-}
-
 // batchAt reads the header of the batch at a position; nil if there is none that ends within limit bytes.
 func (x *indexFile) batchAt(pos int64, limit int) (*record.Header, error) {
 	if x.log == nil || pos < 0 {
 		return nil, nil
 	}
-	r := newLogReader(x.log, pos, min(x.logSize, pos+int64(limit)))
-	if r.nextHeader() {
-		return &r.head, nil
+	r := logfile.NewReader(x.log, pos, min(x.logSize, pos+int64(limit)))
+	if r.NextHeader() {
+		return r.Header(), nil
 	}
-	if r.err != nil && !errors.Is(r.err, record.ErrCorruptBatch) {
-		return nil, r.err
+	if r.Err() != nil && !errors.Is(r.Err(), record.ErrCorruptBatch) {
+		return nil, r.Err()
 	}
 	return nil, nil
 }
@@ -165,10 +114,10 @@ func (d *dumper) sanity(x *indexFile, entrySize int) error {
 			return err
 		}
 		first, last := ends[:entrySize], ends[entrySize:]
-		lastOffset := x.offsetEntry(last[:offsetEntrySize]).offset
-		if entrySize == timeEntrySize {
-			lastOffset = x.timeEntry(last).offset
-			if a, b := x.timeEntry(first).timestamp, x.timeEntry(last).timestamp; b < a {
+		lastOffset := logfile.ParseOffsetEntry(x.base, last[:logfile.OffsetEntrySize]).Offset
+		if entrySize == logfile.TimeEntrySize {
+			lastOffset = logfile.ParseTimeEntry(x.base, last).Offset
+			if a, b := logfile.ParseTimeEntry(x.base, first).Timestamp, logfile.ParseTimeEntry(x.base, last).Timestamp; b < a {
 				return fmt.Errorf("corrupt index: the last timestamp is %d, the first is %d", b, a)
 			}
 		}
@@ -191,16 +140,16 @@ func (d *dumper) timeIndex(path string) error {
 	}
 	defer x.close()
 	if d.IndexSanityCheck {
-		return d.sanity(x, timeEntrySize)
+		return d.sanity(x, logfile.TimeEntrySize)
 	}
 	positions, err := d.positions(x)
 	if err != nil {
 		return err
 	}
 	last := int64(-1)
-	return entries(x.f, x.size, timeEntrySize, func(i int, raw []byte) (bool, error) {
-		e := x.timeEntry(raw)
-		if e.offset == x.base && i > 0 {
+	return logfile.Entries(x.f, x.size, logfile.TimeEntrySize, func(i int, raw []byte) (bool, error) {
+		e := logfile.ParseTimeEntry(x.base, raw)
+		if e.Offset == x.base && i > 0 {
 			return false, nil // zero padding
 		}
 		if x.log != nil {
@@ -211,13 +160,13 @@ func (d *dumper) timeIndex(path string) error {
 		if !d.VerifyIndexOnly {
 			d.out.timeEntry(e)
 		}
-		last = e.timestamp
+		last = e.Timestamp
 		return true, nil
 	})
 }
 
 // positions reads the offset index beside a time index: where to begin to look for an offset.
-func (d *dumper) positions(x *indexFile) ([]offsetEntry, error) {
+func (d *dumper) positions(x *indexFile) ([]logfile.OffsetEntry, error) {
 	if x.log == nil {
 		return nil, nil
 	}
@@ -229,10 +178,10 @@ func (d *dumper) positions(x *indexFile) ([]offsetEntry, error) {
 		return nil, err
 	}
 	defer f.Close()
-	var all []offsetEntry
-	err = entries(f, size, offsetEntrySize, func(i int, raw []byte) (bool, error) {
-		e := x.offsetEntry(raw)
-		if n := len(all); e.offset <= x.base || e.position <= 0 || n > 0 && e.offset <= all[n-1].offset {
+	var all []logfile.OffsetEntry
+	err = logfile.Entries(f, size, logfile.OffsetEntrySize, func(i int, raw []byte) (bool, error) {
+		e := logfile.ParseOffsetEntry(x.base, raw)
+		if n := len(all); e.Offset <= x.base || e.Position <= 0 || n > 0 && e.Offset <= all[n-1].Offset {
 			return false, nil // padding, or nothing to rely on
 		}
 		all = append(all, e)
@@ -242,44 +191,44 @@ func (d *dumper) positions(x *indexFile) ([]offsetEntry, error) {
 }
 
 // compareTime compares a time index entry with the batch that holds its offset.
-func (d *dumper) compareTime(x *indexFile, positions []offsetEntry, e timeEntry, last int64) error {
-	r := newLogReader(x.log, floorPosition(positions, e.offset), x.logSize)
-	for r.nextHeader() {
-		if int64(r.head.LastOffset()) < e.offset {
-			r.skip()
+func (d *dumper) compareTime(x *indexFile, positions []logfile.OffsetEntry, e logfile.TimeEntry, last int64) error {
+	r := logfile.NewReader(x.log, floorPosition(positions, e.Offset), x.logSize)
+	for r.NextHeader() {
+		if int64(r.Header().LastOffset()) < e.Offset {
+			r.Skip()
 			continue
 		}
-		if found := int64(r.head.LastOffset()); found != e.offset {
-			d.report.offsetNotFound(x.path, e.offset, found)
+		if found := int64(r.Header().LastOffset()); found != e.Offset {
+			d.report.offsetNotFound(x.path, e.Offset, found)
 			return nil
 		}
-		if !r.next() {
+		if !r.Next() {
 			break
 		}
-		largest, err := d.largestTimestamp(r.batch)
+		largest, err := d.largestTimestamp(r.Batch())
 		if err != nil {
-			d.problem(x.path, fmt.Errorf("batch at offset %d: %w", r.head.BaseOffset, err))
+			d.problem(x.path, fmt.Errorf("batch at offset %d: %w", r.Header().BaseOffset, err))
 			return nil
 		}
-		if largest != e.timestamp {
-			d.report.timeMismatch(x.path, e.timestamp, largest)
+		if largest != e.Timestamp {
+			d.report.timeMismatch(x.path, e.Timestamp, largest)
 		}
-		if last >= e.timestamp {
-			d.report.outOfOrder(x.path, e.timestamp, last)
+		if last >= e.Timestamp {
+			d.report.outOfOrder(x.path, e.Timestamp, last)
 		}
 		return nil
 	}
-	if r.err != nil && !errors.Is(r.err, record.ErrCorruptBatch) {
-		return r.err
+	if r.Err() != nil && !errors.Is(r.Err(), record.ErrCorruptBatch) {
+		return r.Err()
 	}
-	d.report.offsetNotFound(x.path, e.offset, -1)
+	d.report.offsetNotFound(x.path, e.Offset, -1)
 	return nil
 }
 
-func floorPosition(positions []offsetEntry, target int64) int64 {
+func floorPosition(positions []logfile.OffsetEntry, target int64) int64 {
 	low, high := 0, len(positions)
 	for low < high {
-		if mid := (low + high) / 2; positions[mid].offset <= target {
+		if mid := (low + high) / 2; positions[mid].Offset <= target {
 			low = mid + 1
 		} else {
 			high = mid
@@ -288,7 +237,7 @@ func floorPosition(positions []offsetEntry, target int64) int64 {
 	if low == 0 {
 		return 0
 	}
-	return int64(positions[low-1].position)
+	return int64(positions[low-1].Position)
 }
 
 // largestTimestamp is that of the records, whatever the batch header says.
@@ -312,14 +261,10 @@ func (d *dumper) txnIndex(path string) error {
 		return err
 	}
 	defer f.Close()
-	return entries(f, size, txnEntrySize, func(i int, raw []byte) (bool, error) {
-		e := abortedEntry{version: int16(binary.BigEndian.Uint16(raw))}
-		e.ProducerID = record.ProducerID(binary.BigEndian.Uint64(raw[2:]))
-		e.FirstOffset = record.Offset(binary.BigEndian.Uint64(raw[10:]))
-		e.LastOffset = record.Offset(binary.BigEndian.Uint64(raw[18:]))
-		e.LastStableOffset = record.Offset(binary.BigEndian.Uint64(raw[26:]))
-		if e.version != 0 {
-			return false, fmt.Errorf("entry %d has version %d, only 0 is known", i, e.version)
+	return logfile.Entries(f, size, logfile.TxnEntrySize, func(i int, raw []byte) (bool, error) {
+		e := logfile.ParseAbortedEntry(raw)
+		if e.Version != 0 {
+			return false, fmt.Errorf("entry %d has version %d, only 0 is known", i, e.Version)
 		}
 		d.out.aborted(e)
 		return true, nil

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/samsalog/samsa/inspect/logfile"
 	"github.com/samsalog/samsa/record"
 )
 
@@ -80,48 +81,49 @@ func (d *dumper) log(path, typ string) error {
 	}
 	defer f.Close()
 	end := min(size, d.MaxBytes)
-	r := newLogReader(f, 0, end)
+	r := logfile.NewReader(f, 0, end)
+	defer r.Close()
 	last := int64(-1) // Kafka counts from -1, so a log that begins elsewhere reports a gap
-	for r.next() {
-		d.out.batch(batchLine{Header: r.head, position: r.pos - int64(r.head.SizeInBytes), valid: r.batch.CheckCRC() == nil})
+	for r.Next() {
+		d.out.batch(batchLine{Header: *r.Header(), position: r.Start(), valid: r.Valid()})
 		if d.DeepIteration {
 			if err := d.records(path, r, &last); err != nil {
 				d.problem(path, err)
 			}
 		}
 	}
-	if d.MaxBytes == NoLimit && end > r.pos {
-		d.out.trailing(filepath.Base(path), end-r.pos)
+	if d.MaxBytes == NoLimit && end > r.Position() {
+		d.out.trailing(filepath.Base(path), end-r.Position())
 	}
 	return d.tail(path, r)
 }
 
 // tail looks at what stopped the walk through a log. A tail of zeros is no damage: preallocated segments have
 // one, and a broker cuts it off when it opens the log. Kafka's tool stops working there.
-func (d *dumper) tail(path string, r *logReader) error {
+func (d *dumper) tail(path string, r *logfile.Reader) error {
 	var corrupt *record.CorruptError
-	if !errors.As(r.err, &corrupt) {
-		return r.err
+	if !errors.As(r.Err(), &corrupt) {
+		return r.Err()
 	}
-	if zeros, err := r.zeros(); err != nil || !zeros {
-		return errors.Join(r.err, err)
+	if zeros, err := r.Zeros(); err != nil || !zeros {
+		return errors.Join(r.Err(), err)
 	}
-	d.out.problem(path, fmt.Errorf("the last %d bytes are zeros, as preallocation or a lost write leaves them", r.end-r.pos))
+	d.out.problem(path, fmt.Errorf("the last %d bytes are zeros, as preallocation or a lost write leaves them", r.End()-r.Position()))
 	return nil
 }
 
 // records dumps the records of the current batch.
-func (d *dumper) records(path string, r *logReader, last *int64) error {
-	rs := r.batch.Records(d.MaxRecordBytes)
+func (d *dumper) records(path string, r *logfile.Reader, last *int64) error {
+	rs := r.Batch().Records(d.MaxRecordBytes)
 	defer rs.Close()
 	for rs.Next() {
-		line := recordLine{Record: rs.Record(), batch: &r.head}
+		line := recordLine{Record: rs.Record(), batch: r.Header()}
 		offset := int64(line.Offset)
 		if offset != *last+1 {
 			d.report.gap(path, *last, offset)
 		}
 		*last = offset
-		if r.head.IsControl() {
+		if r.Header().IsControl() {
 			c := parseControl(line.Key, line.Value)
 			line.control = &c
 			if c.err != nil {
@@ -134,7 +136,7 @@ func (d *dumper) records(path string, r *logReader, last *int64) error {
 		d.out.record(&line)
 	}
 	if err := rs.Err(); err != nil {
-		return fmt.Errorf("batch at byte %d: %w", r.pos-int64(r.head.SizeInBytes), err)
+		return fmt.Errorf("batch at byte %d: %w", r.Start(), err)
 	}
 	return nil
 }

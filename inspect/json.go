@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"unicode/utf8"
 
+	"github.com/samsalog/samsa/inspect/logfile"
 	"github.com/samsalog/samsa/record"
 )
 
@@ -229,8 +230,8 @@ type jsonOffsetEntry struct {
 	Position int32  `json:"position"`
 }
 
-func (p *jsonPrinter) offsetEntry(e offsetEntry) {
-	p.object(jsonOffsetEntry{Kind: "offsetEntry", Offset: e.offset, Position: e.position})
+func (p *jsonPrinter) offsetEntry(e logfile.OffsetEntry) {
+	p.object(jsonOffsetEntry{Kind: "offsetEntry", Offset: e.Offset, Position: e.Position})
 }
 
 type jsonTimeEntry struct {
@@ -239,8 +240,8 @@ type jsonTimeEntry struct {
 	Offset    int64  `json:"offset"`
 }
 
-func (p *jsonPrinter) timeEntry(e timeEntry) {
-	p.object(jsonTimeEntry{Kind: "timeEntry", Timestamp: e.timestamp, Offset: e.offset})
+func (p *jsonPrinter) timeEntry(e logfile.TimeEntry) {
+	p.object(jsonTimeEntry{Kind: "timeEntry", Timestamp: e.Timestamp, Offset: e.Offset})
 }
 
 type jsonPath struct {
@@ -261,8 +262,8 @@ type jsonAborted struct {
 	LastStableOffset int64  `json:"lastStableOffset"`
 }
 
-func (p *jsonPrinter) aborted(e abortedEntry) {
-	p.object(jsonAborted{Kind: "abortedTxn", Version: e.version, ProducerID: int64(e.ProducerID), FirstOffset: int64(e.FirstOffset),
+func (p *jsonPrinter) aborted(e logfile.AbortedEntry) {
+	p.object(jsonAborted{Kind: "abortedTxn", Version: e.Version, ProducerID: int64(e.ProducerID), FirstOffset: int64(e.FirstOffset),
 		LastOffset: int64(e.LastOffset), LastStableOffset: int64(e.LastStableOffset)})
 }
 

@@ -6,6 +6,8 @@ import (
 	"io"
 	"slices"
 	"strconv"
+
+	"github.com/samsalog/samsa/inspect/logfile"
 )
 
 // textPrinter prints the lines of Kafka's DumpLogSegments.
@@ -144,17 +146,17 @@ func (p *textPrinter) trailing(name string, bytes int64) {
 	p.printf("Found %d invalid bytes at the end of %s", bytes, name)
 }
 
-func (p *textPrinter) offsetEntry(e offsetEntry) {
+func (p *textPrinter) offsetEntry(e logfile.OffsetEntry) {
 	l := line{p.line[:0]}
-	l.num("offset: ", e.offset)
-	l.num(" position: ", int64(e.position))
+	l.num("offset: ", e.Offset)
+	l.num(" position: ", int64(e.Position))
 	p.end(l)
 }
 
-func (p *textPrinter) timeEntry(e timeEntry) {
+func (p *textPrinter) timeEntry(e logfile.TimeEntry) {
 	l := line{p.line[:0]}
-	l.num("timestamp: ", e.timestamp)
-	l.num(" offset: ", e.offset)
+	l.num("timestamp: ", e.Timestamp)
+	l.num(" offset: ", e.Offset)
 	p.end(l)
 }
 
@@ -162,9 +164,9 @@ func (p *textPrinter) empty(path string) { p.printf("%s is empty.", path) }
 
 func (p *textPrinter) sane(path string) { p.printf("%s passed sanity check.", path) }
 
-func (p *textPrinter) aborted(e abortedEntry) {
+func (p *textPrinter) aborted(e logfile.AbortedEntry) {
 	p.printf("version: %d producerId: %d firstOffset: %d lastOffset: %d lastStableOffset: %d",
-		e.version, e.ProducerID, e.FirstOffset, e.LastOffset, e.LastStableOffset)
+		e.Version, e.ProducerID, e.FirstOffset, e.LastOffset, e.LastStableOffset)
 }
 
 func (p *textPrinter) producer(e producerEntry) {
