@@ -152,6 +152,15 @@ func (r *Reader) SetEnd(end int64) {
 	r.end = end
 }
 
+// File is the file that is read.
+func (r *Reader) File() vfs.File { return r.f }
+
+// Rewind goes back to byte pos, where the walk is to go on.
+func (r *Reader) Rewind(pos int64) {
+	r.stopAhead()
+	r.pos, r.err, r.serial, r.serialTo = pos, nil, true, pos+pieceSize
+}
+
 // Close ends the reading ahead. It does not close the file.
 func (r *Reader) Close() { r.stopAhead() }
 

@@ -45,9 +45,22 @@ func edges() []edge {
 		// look
 		{"inspect", "internal/stored", "dumping the brokers' own records"},
 		{"inspect", "record", "batches"},
-		{"inspect", "storage/index", "index files"},
+		{"inspect", "inspect/logfile", "walking segments and indexes"},
 		{"inspect", "storage/producer", "producer snapshots"},
 		{"inspect", "vfs", "files"},
+
+		{"inspect/logfile", "record", "batches"},
+		{"inspect/logfile", "storage/index", "entries of the transaction index"},
+		{"inspect/logfile", "storage/segment", "names of files"},
+		{"inspect/logfile", "vfs", "files"},
+		{"inspect/verify", "inspect/logfile", "walking segments and indexes"},
+		{"inspect/verify", "record", "batches"},
+		{"inspect/verify", "storage/checkpoint", "checkpoints and partition.metadata"},
+		{"inspect/verify", "storage/epoch", "leader epochs"},
+		{"inspect/verify", "storage/logdir", "names of partition directories"},
+		{"inspect/verify", "storage/producer", "producer snapshots, and the replay they are held against"},
+		{"inspect/verify", "storage/segment", "names of files, end markers"},
+		{"inspect/verify", "vfs", "files"},
 
 		// serve
 		{"internal/stored", "record", "ids and the like inside records"},
@@ -131,6 +144,7 @@ func edges() []edge {
 		{"", "vfs", "composition"},
 		{"internal/cli", "", "serve runs the broker"},
 		{"internal/cli", "inspect", "dump reads files"},
+		{"internal/cli", "inspect/verify", "verify"},
 		{"internal/cli", "internal/config", "reads server.properties and the environment"},
 		{"internal/cli", "record", "ids in Kafka's text form"},
 		{"cmd/samsa", "internal/cli", "main"},
@@ -147,6 +161,7 @@ func modules() map[string]map[string]string {
 			"github.com/pierrec/lz4/v4":      "lz4 frames with the block options that Kafka clients understand",
 		},
 		"vfs":                 {"golang.org/x/sys/": "locks, disk usage"},
+		"inspect/logfile":     {"golang.org/x/sys/": "what the page cache holds, and giving it back"},
 		"internal/wire":       {"github.com/twmb/franz-go/pkg/": messages, "golang.org/x/sys/": "sendfile"},
 		"internal/wire/gen":   {"github.com/twmb/franz-go/pkg/kmsg": messages},
 		"internal/handler":    {"github.com/twmb/franz-go/pkg/": messages},
@@ -164,5 +179,5 @@ func modules() map[string]map[string]string {
 // engine lists the packages of ARCH-3.
 func engine() []string {
 	return []string{"record", "vfs", "storage", "storage/checkpoint", "storage/cleaner", "storage/epoch", "storage/index", "storage/logdir",
-		"storage/producer", "storage/segment", "inspect"}
+		"storage/producer", "storage/segment", "inspect", "inspect/logfile", "inspect/verify"}
 }

@@ -14,6 +14,8 @@ const (
 	exitOK      = 0
 	exitFailure = 1
 	exitUsage   = 2
+	// exitFindings: verify and scrub have found something wrong.
+	exitFindings = 3
 )
 
 // Main runs samsa with args (without the program's name) and returns the exit status. ctx ends when the
@@ -33,6 +35,9 @@ func Main(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io
 		fmt.Fprintln(stderr, "  "+hint)
 	}
 	var usage *usageError
+	if errors.Is(err, errFindings) {
+		return exitFindings
+	}
 	if errors.As(err, &usage) {
 		fmt.Fprintf(stderr, "  Try %q.\n", cmd.CommandPath()+" --help")
 		return exitUsage
@@ -77,7 +82,7 @@ environment variable SAMSA_BOOTSTRAP.`,
 	}
 	grouped("broker", newServeCommand())
 	grouped("online", newTopicsCommand(), newProduceCommand(), newConsumeCommand(), newGroupsCommand(), newBenchCommand())
-	grouped("offline", newDumpCommand())
+	grouped("offline", newDumpCommand(), newVerifyCommand())
 	root.AddCommand(newVersionCommand())
 	return root
 }
