@@ -45,11 +45,20 @@ type Damage struct {
 	Zeros bool
 }
 
+// Patch is a field of a batch's header that no checksum covers and that is wrong in a batch that is whole otherwise.
+type Patch struct {
+	// Position is that of the first byte to change.
+	Position int64
+	Old, New []byte
+}
+
 // SegmentState is what verification learns of one segment.
 type SegmentState struct {
 	logfile.Segment
 	Sealed bool
 	Damage []Damage
+	// Patches make headers right that contradict what is around them.
+	Patches []Patch
 	// Next is the offset after the last valid batch; the base if there is none.
 	Next int64
 	// End is where the last valid batch ends.
@@ -91,6 +100,7 @@ type checker struct {
 	first     bool
 	epoch     record.LeaderEpoch
 	epochs    []epoch.Entry // of the file
+	rise      rise
 	snapshots []logfile.Snapshot
 	pending   []Finding // gaps, until it is known whether the log was compacted
 	compacted bool

@@ -8,7 +8,6 @@ import (
 
 	"github.com/samsalog/samsa/inspect/logfile"
 	"github.com/samsalog/samsa/record"
-	"github.com/samsalog/samsa/storage/epoch"
 	"github.com/samsalog/samsa/storage/producer"
 	"github.com/samsalog/samsa/storage/segment"
 )
@@ -96,6 +95,9 @@ func (w *walk) run(r *logfile.Reader) error {
 				return err
 			}
 			h := r.Header()
+			if r.Valid() {
+				w.mend(r, h)
+			}
 			switch why, rule := w.wrong(r, h); {
 			case why == "":
 				if w.deepWrong(r) {
@@ -140,16 +142,12 @@ func (w *walk) wrong(r *logfile.Reader, h *record.Header) (string, Rule) {
 	switch {
 	case !r.Valid():
 		return fmt.Sprintf("the stored checksum is %d, the batch's is %d", h.CRC, r.Batch().ComputeCRC()), BatchChecksum
-	case h.Magic > logfile.NewestMagic:
-		return fmt.Sprintf("format (magic) %d; 0 to 2 are known", h.Magic), BatchStructure
 	case last < first || first < w.s.Base || last >= w.limit:
 		return fmt.Sprintf("offsets %d to %d do not belong into this segment, which has %d to %d", first, last, w.s.Base, w.limit-1), BatchOrder
 	case first < w.next && (h.Magic == 2 || last < w.next):
 		return fmt.Sprintf("offsets %d to %d, where %d or more is expected", first, last, w.next), BatchOrder
 	case h.Magic == 2 && (h.Count < 0 || int64(h.Count) > int64(h.LastOffsetDelta)+1):
 		return fmt.Sprintf("%d records in %d offsets", h.Count, int64(h.LastOffsetDelta)+1), BatchStructure
-	case h.Magic == 2 && h.LeaderEpoch < w.epoch && h.LeaderEpoch >= 0:
-		return fmt.Sprintf("leader epoch %d behind one of epoch %d", h.LeaderEpoch, w.epoch), BatchEpoch
 	}
 	return "", ""
 }
@@ -197,11 +195,6 @@ func (w *walk) good(r *logfile.Reader, h *record.Header) {
 		c.compacted = true
 	}
 	c.first = false
-	if h.Magic == 2 && h.LeaderEpoch > c.epoch {
-		c.epoch = h.LeaderEpoch
-		c.state.Epochs = append(c.state.Epochs, epoch.Entry{Epoch: h.LeaderEpoch, StartOffset: h.BaseOffset})
-	}
-	w.epochOf(r, h)
 	w.produced(r, h)
 	w.x.batch(w, r.Start(), h)
 	w.maxTs = max(w.maxTs, h.MaxTimestamp)
@@ -252,9 +245,8 @@ func (w *walk) follows(r *logfile.Reader) bool {
 	if r.Position() == r.End() {
 		return true
 	}
-	probe := logfile.NewReader(r.File(), r.Position(), r.End())
-	defer probe.Close()
-	return probe.NextHeader() && int64(probe.Header().BaseOffset) > w.next && int64(probe.Header().BaseOffset) < w.limit && probe.Header().Magic <= logfile.NewestMagic
+	base, ok := behind(r)
+	return ok && base > w.next && base < w.limit
 }
 
 // search looks behind damage that begins at start for the next batch, and says what lies before it.

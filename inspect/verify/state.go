@@ -153,28 +153,6 @@ func parseEpochs(rows [][]string) ([]epoch.Entry, error) {
 	return all, nil
 }
 
-// epochOf compares a batch's leader epoch with the history.
-func (w *walk) epochOf(r *logfile.Reader, h *record.Header) {
-	if h.Magic < 2 || h.LeaderEpoch < 0 || w.state.BadEpochs || len(w.epochs) == 0 {
-		return
-	}
-	i := len(w.epochs) - 1
-	for i >= 0 && w.epochs[i].StartOffset > h.BaseOffset {
-		i--
-	}
-	if i < 0 || w.epochs[i].Epoch == h.LeaderEpoch {
-		return
-	}
-	// The newest epochs may not have been written yet; the next start finds them in the log.
-	late := i == len(w.epochs)-1 && h.LeaderEpoch > w.epochs[i].Epoch && (w.facts.RecoveryPoint >= 0 || w.facts.Raft) && !w.facts.Clean && int64(h.BaseOffset) >= w.facts.RecoveryPoint
-	if late {
-		return
-	}
-	w.state.BadEpochs = true
-	w.out(at(EpochHistory, Error, w.path, r.Start(), int64(h.SizeInBytes), fmt.Sprintf("leader epoch %d, in %s it is %d", h.LeaderEpoch, segment.LeaderEpochFile, w.epochs[i].Epoch),
-		"Replicas that compare their logs by epochs may truncate or keep too much").offsets(int64(h.BaseOffset), int64(h.LastOffset())))
-}
-
 // epochHistory looks at a history whose file is empty although batches tell of epochs.
 func (c *checker) epochHistory() {
 	trusted := c.facts.Clean || c.facts.RecoveryPoint < 0
