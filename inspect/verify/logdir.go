@@ -161,6 +161,7 @@ func (o *Options) dirEntry(ctx context.Context, e fs.DirEntry, facts *dirFacts, 
 	}
 	state, err := Partition(ctx, *o, path, facts.of(e.Name()), emit)
 	sum.add(state)
+	o.learned(path, state, err)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil // deleted meanwhile
 	}

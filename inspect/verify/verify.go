@@ -31,6 +31,9 @@ type Options struct {
 	// Sleep waits, for the bound and between two looks; nil stands for time.Sleep until ctx ends.
 	Sleep func(ctx context.Context, d time.Duration) error
 
+	// Partition hears what was learned of each partition directory; nil: nobody does.
+	Partition func(dir string, s *State)
+
 	sleep func(d time.Duration) error
 }
 
@@ -157,7 +160,14 @@ func (o *Options) one(ctx context.Context, dir string, sum *Summary, emit func(F
 	}
 	state, err := Partition(ctx, *o, dir, facts, emit)
 	sum.add(state)
+	o.learned(dir, state, err)
 	return err
+}
+
+func (o *Options) learned(dir string, state *State, err error) {
+	if o.Partition != nil && err == nil {
+		o.Partition(dir, state)
+	}
 }
 
 // Add counts what another Summary has counted.
