@@ -125,12 +125,17 @@ func (o *Options) logDir(ctx context.Context, sum *Summary, emit func(Finding)) 
 		emit(about(MetaProperties, Error, meta, err.Error(), "A broker does not start: it does not know whose directory this is"))
 	}
 	var held []Finding
+	sign := signature(o.FS, o.Path)
 	facts := readFacts(o.FS, o.Path, func(f Finding) { held = append(held, f) })
-	if len(held) > 0 { // a checkpoint that is being replaced is never seen half written; this is for other file systems
+	if len(held) > 0 && sign != signature(o.FS, o.Path) { // replaced meanwhile, on a file system without atomic renames
+		held = nil
 		if err := o.sleep(settle); err != nil {
 			return err
 		}
-		facts = readFacts(o.FS, o.Path, emit)
+		facts = readFacts(o.FS, o.Path, func(f Finding) { held = append(held, f) })
+	}
+	for _, f := range held {
+		emit(f)
 	}
 	for _, e := range entries {
 		if err := o.dirEntry(ctx, e, facts, sum, emit); err != nil {

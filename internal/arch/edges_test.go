@@ -53,6 +53,13 @@ func edges() []edge {
 		{"inspect/logfile", "storage/index", "entries of the transaction index"},
 		{"inspect/logfile", "storage/segment", "names of files"},
 		{"inspect/logfile", "vfs", "files"},
+		{"inspect/repair", "inspect/logfile", "walking segments to make indexes anew"},
+		{"inspect/repair", "inspect/verify", "what is wrong"},
+		{"inspect/repair", "record", "batches"},
+		{"inspect/repair", "storage/checkpoint", "names and reading of checkpoints"},
+		{"inspect/repair", "storage/producer", "the replay that transaction indexes are made from"},
+		{"inspect/repair", "storage/segment", "names of files, end markers"},
+		{"inspect/repair", "vfs", "files and the lock"},
 		{"inspect/verify", "inspect/logfile", "walking segments and indexes"},
 		{"inspect/verify", "record", "batches"},
 		{"inspect/verify", "storage/checkpoint", "checkpoints and partition.metadata"},
@@ -144,6 +151,7 @@ func edges() []edge {
 		{"", "vfs", "composition"},
 		{"internal/cli", "", "serve runs the broker"},
 		{"internal/cli", "inspect", "dump reads files"},
+		{"internal/cli", "inspect/repair", "repair"},
 		{"internal/cli", "inspect/verify", "verify"},
 		{"internal/cli", "internal/config", "reads server.properties and the environment"},
 		{"internal/cli", "record", "ids in Kafka's text form"},
@@ -179,5 +187,5 @@ func modules() map[string]map[string]string {
 // engine lists the packages of ARCH-3.
 func engine() []string {
 	return []string{"record", "vfs", "storage", "storage/checkpoint", "storage/cleaner", "storage/epoch", "storage/index", "storage/logdir",
-		"storage/producer", "storage/segment", "inspect", "inspect/logfile", "inspect/verify"}
+		"storage/producer", "storage/segment", "inspect", "inspect/logfile", "inspect/repair", "inspect/verify"}
 }

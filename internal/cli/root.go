@@ -82,7 +82,7 @@ environment variable SAMSA_BOOTSTRAP.`,
 	}
 	grouped("broker", newServeCommand())
 	grouped("online", newTopicsCommand(), newProduceCommand(), newConsumeCommand(), newGroupsCommand(), newBenchCommand())
-	grouped("offline", newDumpCommand(), newVerifyCommand())
+	grouped("offline", newDumpCommand(), newVerifyCommand(), newRepairCommand())
 	root.AddCommand(newVersionCommand())
 	return root
 }
