@@ -182,12 +182,12 @@ func options(fsys vfs.FS) Options {
 	return Options{FS: fsys, Dir: "/data", Now: func() time.Time { return time.Unix(1700000000, 0) }}
 }
 
-// batches are the bytes of all batches with a right checksum in a `.log`, without the fields that no checksum covers.
+// batches are the bytes of all batches with a right checksum in a `.log`.
 func batches(b []byte) map[string]int {
 	all := map[string]int{}
 	for s := record.NewScanner(b); s.Next(); {
 		if s.Batch().CheckCRC() == nil {
-			all[string(s.Batch()[17:])]++
+			all[string(s.Batch())]++
 		}
 	}
 	return all
