@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # Other people's clients and tools against Samsa.
 #
-#   scripts/interop.sh [part]…     install tools matrix go dump takeover kill; all of them if none is named
+#   scripts/interop.sh [part]…     install tools admin matrix go dump takeover kill; all of them if none is named
 #
 #     install    bring what the other parts need (Debian, Maven, npm); says what it does
 #     tools      Apache Kafka's own command line tools
+#     admin      the same for features, transactions, groups of both protocols, quotas, reassignments
 #     matrix     write with one client, read with another: bytes are compared
 #     go         the Go tests of interop/ (sarama, kafka-go, librdkafka, franz-go)
 #     dump       Kafka's dump tool and samsa dump over the same files
@@ -20,7 +21,7 @@ root=$(dirname "$here")
 . "$here/interop/lib.sh"
 
 parts=("$@")
-[ ${#parts[@]} -eq 0 ] && parts=(install tools matrix go dump takeover kill)
+[ ${#parts[@]} -eq 0 ] && parts=(install tools admin matrix go dump takeover kill)
 trap stop_all EXIT
 
 for part in "${parts[@]}"; do
