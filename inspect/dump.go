@@ -33,7 +33,8 @@ func Dump(w, errw io.Writer, o DumpOptions) error {
 	} else {
 		d.out = &textPrinter{w: out, errw: errw, skipMetadata: o.SkipRecordMetadata}
 	}
-	for _, path := range o.Files {
+	for i, path := range o.Files {
+		d.last = i == len(o.Files)-1
 		d.file(path)
 	}
 	d.out.report(&d.report)
@@ -54,6 +55,7 @@ type dumper struct {
 	report   report
 	failures int
 	failed   bool // the current file has failed
+	last     bool // the current file is the last one
 }
 
 // printer is one of the two forms of output.
@@ -72,6 +74,8 @@ type printer interface {
 	producer(e producerEntry)
 	// problem says why something could not be read.
 	problem(path string, err error)
+	// flush passes on what was printed.
+	flush()
 	// report prints what was found out about indexes and offsets, after all files.
 	report(r *report)
 }

@@ -3,6 +3,7 @@ package inspect
 import (
 	"errors"
 	"fmt"
+	"math"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -81,21 +82,59 @@ func (d *dumper) log(path, typ string) error {
 	}
 	defer f.Close()
 	end := min(size, d.MaxBytes)
-	r := logfile.NewReader(f, 0, end)
+	start, err := d.seek(path, h.offset, typ)
+	if err != nil {
+		return err
+	}
+	r := logfile.NewReader(f, start, end)
 	defer r.Close()
 	last := int64(-1) // Kafka counts from -1, so a log that begins elsewhere reports a gap
+	if start > 0 {
+		last = unknownLast
+	}
+	for {
+		beyond := d.batches(path, r, &last)
+		if beyond {
+			return nil
+		}
+		if !d.followed(r, f) {
+			break
+		}
+	}
+	if d.MaxBytes == NoLimit && end > r.Position() {
+		d.out.trailing(filepath.Base(path), r.End()-r.Position())
+	}
+	return d.tail(path, r)
+}
+
+// unknownLast: the walk began inside the log, so it cannot tell whether the first offset follows the one before.
+const unknownLast = math.MinInt64
+
+// batches prints batches up to where the reader stops; true: the rest is beyond what is wanted.
+func (d *dumper) batches(path string, r *logfile.Reader, last *int64) (beyond bool) {
 	for r.Next() {
-		d.out.batch(batchLine{Header: *r.Header(), position: r.Start(), valid: r.Valid()})
+		if d.Progress != nil {
+			d.Progress(int64(r.Header().SizeInBytes))
+		}
+		switch where := d.where(r.Header()); {
+		case where > 0:
+			return true
+		case where < 0:
+			continue
+		}
+		line := batchLine{Header: *r.Header(), position: r.Start(), valid: r.Valid()}
+		if d.Select != nil {
+			d.selected(path, r, line)
+			continue
+		}
+		d.out.batch(line)
 		if d.DeepIteration {
-			if err := d.records(path, r, &last); err != nil {
+			if err := d.records(path, r, last); err != nil {
 				d.problem(path, err)
 			}
 		}
 	}
-	if d.MaxBytes == NoLimit && end > r.Position() {
-		d.out.trailing(filepath.Base(path), end-r.Position())
-	}
-	return d.tail(path, r)
+	return false
 }
 
 // tail looks at what stopped the walk through a log. A tail of zeros is no damage: preallocated segments have
@@ -119,24 +158,32 @@ func (d *dumper) records(path string, r *logfile.Reader, last *int64) error {
 	for rs.Next() {
 		line := recordLine{Record: rs.Record(), batch: r.Header()}
 		offset := int64(line.Offset)
-		if offset != *last+1 {
+		if offset != *last+1 && *last != unknownLast {
 			d.report.gap(path, *last, offset)
 		}
 		*last = offset
-		if r.Header().IsControl() {
-			c := parseControl(line.Key, line.Value)
-			line.control = &c
-			if c.err != nil {
-				d.problem(path, fmt.Errorf("control record at offset %d: %w", offset, c.err))
-			}
-		} else if d.PrintDataLog {
-			line.contents = true
-			line.key, line.value = d.decoder.decode(&line.Record)
+		if d.From != nil && !d.From.IsTime && offset < d.From.Value || d.To != nil && !d.To.IsTime && offset >= d.To.Value {
+			continue
 		}
-		d.out.record(&line)
+		d.record(path, r, &line)
 	}
 	if err := rs.Err(); err != nil {
 		return fmt.Errorf("batch at byte %d: %w", r.Start(), err)
 	}
 	return nil
+}
+
+// record prints one record.
+func (d *dumper) record(path string, r *logfile.Reader, line *recordLine) {
+	if r.Header().IsControl() {
+		c := parseControl(line.Key, line.Value)
+		line.control = &c
+		if c.err != nil {
+			d.problem(path, fmt.Errorf("control record at offset %d: %w", line.Offset, c.err))
+		}
+	} else if d.PrintDataLog {
+		line.contents = true
+		line.key, line.value = d.decoder.decode(&line.Record)
+	}
+	d.out.record(line)
 }

@@ -298,6 +298,8 @@ func (p *jsonPrinter) producer(e producerEntry) {
 	p.object(o)
 }
 
+func (p *jsonPrinter) flush() { p.w.Flush() } // an error shows again when Dump flushes
+
 type jsonProblem struct {
 	Kind  string `json:"kind"`
 	Path  string `json:"path"`

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/samsalog/samsa/record"
 	"github.com/samsalog/samsa/vfs"
 )
 
@@ -51,8 +52,24 @@ type DumpOptions struct {
 	Decoder Decoder
 	// JSON prints one JSON object per line instead of Kafka's text (docs/formats/dump-json.md).
 	JSON bool
+	// From and To select batches of logs (and records, where they are printed). The walk begins where the indexes say,
+	// and ends behind the last batch that can hold something wanted. Both nil: everything.
+	From, To *Bound
+	// Select picks records; only batches with one that it wants are printed, and only those records. Nil: all.
+	Select func(r *record.Record) bool
+	// Follow, if set, is asked when the end of the last file, a log, is reached: it waits until there may be more, and
+	// returns false to end.
+	Follow func() bool
+	// Progress hears how many bytes of logs were read since it was called last; nil: nobody does.
+	Progress func(bytes int64)
 	// MaxRecordBytes bounds one decompressed record, in bytes; ≤ 0 stands for Kafka's default, 2^31-9.
 	MaxRecordBytes int
+}
+
+// Bound is an offset, or a time in ms since the epoch.
+type Bound struct {
+	Value  int64
+	IsTime bool
 }
 
 // NoLimit is the MaxBytes that looks at everything, Kafka's default for --max-bytes.
@@ -78,6 +95,6 @@ func (o DumpOptions) complete() (DumpOptions, error) {
 		o.FS = vfs.NewOS()
 	}
 	o.PrintDataLog = o.PrintDataLog || o.Decoder != DecodeText
-	o.DeepIteration = o.DeepIteration || o.PrintDataLog
+	o.DeepIteration = o.DeepIteration || o.PrintDataLog || o.Select != nil
 	return o, nil
 }

@@ -186,6 +186,8 @@ func (p *textPrinter) producer(e producerEntry) {
 	p.end(l)
 }
 
+func (p *textPrinter) flush() { p.w.Flush() } // an error shows again when Dump flushes
+
 func (p *textPrinter) problem(path string, err error) { p.errorf("%s: %v", path, err) }
 
 func (p *textPrinter) report(r *report) {

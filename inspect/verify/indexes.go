@@ -205,11 +205,19 @@ const (
 	meansTxn   = "Consumers that read committed records only may see aborted ones or miss committed ones"
 )
 
+// severity of an entry that is wrong: in a segment with damage that is its consequence, and mended with it.
+func (x *indexes) severity(w *walk) Severity {
+	if len(w.s.Damage) > 0 {
+		return Note
+	}
+	return x.sev
+}
+
 func (x *indexes) badOffset(w *walk, _ logfile.OffsetEntry, what string) {
 	if !x.badIndex {
 		x.badIndex, x.offsets.stopped = true, true
 		w.s.BadIndex = true
-		w.out(at(IndexEntry, x.sev, x.offsets.path, x.offsets.position(), logfile.OffsetEntrySize, what, meansIndex))
+		w.out(at(IndexEntry, x.severity(w), x.offsets.path, x.offsets.position(), logfile.OffsetEntrySize, what, meansIndex))
 	}
 }
 
@@ -217,7 +225,7 @@ func (x *indexes) badTimeEntry(w *walk, what string) {
 	if !x.badTime {
 		x.badTime, x.times.stopped = true, true
 		w.s.BadTime = true
-		w.out(at(TimeEntryRule, x.sev, x.times.path, x.times.position(), logfile.TimeEntrySize, what, meansTime))
+		w.out(at(TimeEntryRule, x.severity(w), x.times.path, x.times.position(), logfile.TimeEntrySize, what, meansTime))
 	}
 }
 
@@ -322,7 +330,7 @@ func (x *indexes) badTxns(w *walk, rule Rule, what string) {
 		return
 	}
 	x.badTxn, w.s.BadTxn = true, true
-	w.out(at(rule, x.sev, x.txns.path, x.txns.position(), logfile.TxnEntrySize, what, meansTxn))
+	w.out(at(rule, x.severity(w), x.txns.path, x.txns.position(), logfile.TxnEntrySize, what, meansTxn))
 }
 
 func (x *indexes) endTxns(w *walk) {

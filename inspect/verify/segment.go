@@ -180,7 +180,11 @@ func (w *walk) good(r *logfile.Reader, h *record.Header) {
 	if h.Magic < 2 && first > c.next {
 		first = c.next // an old wrapper's first offset is inside
 	}
-	c.snapshotsUpTo(first, false)
+	c.snapshotsUpTo(min(first, c.next), false)
+	if first > c.next {
+		c.exact = false
+		c.snapshotsUpTo(first, false)
+	}
 	if len(c.held) > 0 {
 		if n := len(w.s.Damage); n > 0 {
 			w.s.Damage[n-1].Last = first - 1

@@ -47,6 +47,7 @@ func edges() []edge {
 		{"inspect", "record", "batches"},
 		{"inspect", "inspect/logfile", "walking segments and indexes"},
 		{"inspect", "storage/producer", "producer snapshots"},
+		{"inspect", "storage/segment", "names of files"},
 		{"inspect", "vfs", "files"},
 
 		{"inspect/logfile", "record", "batches"},
@@ -154,6 +155,7 @@ func edges() []edge {
 		{"internal/cli", "inspect/repair", "repair"},
 		{"internal/cli", "inspect/verify", "verify"},
 		{"internal/cli", "internal/config", "reads server.properties and the environment"},
+		{"internal/cli", "vfs", "the host's files, for the offline commands"},
 		{"internal/cli", "record", "ids in Kafka's text form"},
 		{"cmd/samsa", "internal/cli", "main"},
 	}

@@ -19,12 +19,15 @@ type dumpFlags struct {
 	keyDecoder, valueDecoder                            string
 	offsets, transactions, metadata, remote, shareState bool
 	maxBytes, maxMessageSize                            int32
+	from, to                                            string
+	key, value, header                                  string
+	follow                                              bool
 }
 
 func newDumpCommand() *cobra.Command {
 	f := &dumpFlags{options: inspect.DefaultDumpOptions()}
 	cmd := &cobra.Command{
-		Use:   "dump FILE...",
+		Use:   "dump FILE|DIR...",
 		Short: "Print what segments, indexes and snapshots hold",
 		Long: `Print what the files of a data directory hold, without a broker and without
 changing them. The ending of a file's name decides how it is read:
@@ -36,16 +39,31 @@ changing them. The ending of a file's name decides how it is read:
   .snapshot    the producers of a partition
   .checkpoint  a snapshot of the metadata log
 
+A partition's directory stands for all its files, a log directory for those of
+all its partitions. Files that a broker is using can be dumped: nothing is locked,
+and what the broker has in the page cache stays there.
+
+--from and --to are offsets, or times such as 2026-11-30T05:00:00Z; the indexes
+say where to begin. --key, --value and --header are regular expressions.
+
 Flags and lines are those of Apache Kafka's kafka-dump-log. What does not fit
 together, such as an index that does not match its log, is listed at the end
 on standard error; that alone is no failure.`,
 		Example: `  samsa dump samsa-data/orders-0/00000000000000000000.log --print-data-log
+  samsa dump samsa-data/orders-0 --from 1200 --to 1300 --print-data-log
+  samsa dump samsa-data/orders-0 --value 'customer.*42' --json
   samsa dump --files a.index,a.timeindex --verify-index-only
   samsa dump --cluster-metadata-decoder samsa-data/__cluster_metadata-0/*.log`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o, err := f.complete(args)
 			if err != nil {
 				return err
+			}
+			bar := newProgress(cmd.ErrOrStderr(), f.follow)
+			defer bar.done()
+			o.Progress = bar.add
+			if f.follow {
+				o.Follow = func() bool { return wait(cmd.Context(), followEvery) }
 			}
 			return withHint(inspect.Dump(cmd.OutOrStdout(), cmd.ErrOrStderr(), o), "What was readable is above; the reasons are on standard error.")
 		},
@@ -66,6 +84,12 @@ on standard error; that alone is no failure.`,
 	flags.BoolVar(&f.metadata, "cluster-metadata-decoder", false, "decode records of the metadata log")
 	flags.BoolVar(&f.remote, "remote-log-metadata-decoder", false, "decode records of __remote_log_metadata")
 	flags.BoolVar(&f.shareState, "share-group-state-decoder", false, "decode records of __share_group_state")
+	flags.StringVar(&f.from, "from", "", "begin at this offset or `TIME`")
+	flags.StringVar(&f.to, "to", "", "end before this offset or `TIME`")
+	flags.StringVar(&f.key, "key", "", "only records whose key matches `REGEXP`")
+	flags.StringVar(&f.value, "value", "", "only records whose value matches `REGEXP`")
+	flags.StringVar(&f.header, "header", "", "only records with a header, as name=value, that matches `REGEXP`")
+	flags.BoolVarP(&f.follow, "follow", "F", false, "go on as the last file grows, until interrupted")
 	flags.BoolVar(&f.options.JSON, "json", false, "print one JSON object per line")
 	return cmd
 }
@@ -104,5 +128,5 @@ func (f *dumpFlags) complete(args []string) (inspect.DumpOptions, error) {
 	case f.shareState:
 		o.Decoder = inspect.DecodeShareState
 	}
-	return o, nil
+	return o, f.selection(&o)
 }
