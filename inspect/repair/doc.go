@@ -24,5 +24,5 @@
 //
 // # Format
 //
-// The journal has one JSON object per line; see docs/repair.md.
+// The journal has one JSON object per line; see docs/inspect.md.
 package repair

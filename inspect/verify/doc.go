@@ -24,5 +24,5 @@
 //
 // # Format
 //
-// docs/formats/; the rules are listed in docs/verify.md.
+// docs/formats/; the rules are listed in docs/inspect.md.
 package verify

@@ -21,7 +21,7 @@ func (s Severity) String() string { return [...]string{"note", "warning", "error
 // MarshalText makes it the same in JSON.
 func (s Severity) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
-// Rule is the name of a rule; docs/verify.md lists them.
+// Rule is the name of a rule; docs/inspect.md lists them.
 type Rule string
 
 // The rules.

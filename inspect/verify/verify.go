@@ -35,6 +35,7 @@ type Options struct {
 	Partition func(dir string, s *State)
 
 	sleep func(d time.Duration) error
+	owed  int64 // bytes read since the last wait
 }
 
 // Summary is what was looked at.
@@ -114,6 +115,9 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
+// paceStep is how much is read between two waits at most.
+const paceStep = 1 << 20
+
 // pace keeps to the bound after n bytes of a log were read.
 func (o *Options) pace(n int64) error {
 	if o.Progress != nil {
@@ -122,6 +126,10 @@ func (o *Options) pace(n int64) error {
 	if o.BytesPerSecond <= 0 {
 		return nil
 	}
+	if o.owed += n; o.owed < min(paceStep, o.BytesPerSecond/10) {
+		return nil
+	}
+	n, o.owed = o.owed, 0
 	return o.sleep(time.Duration(float64(n) / float64(o.BytesPerSecond) * float64(time.Second)))
 }
 

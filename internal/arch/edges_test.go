@@ -54,6 +54,14 @@ func edges() []edge {
 		{"inspect/logfile", "storage/index", "entries of the transaction index"},
 		{"inspect/logfile", "storage/segment", "names of files"},
 		{"inspect/logfile", "vfs", "files"},
+		{"inspect/explain", "inspect/logfile", "walking segments and indexes"},
+		{"inspect/explain", "inspect/verify", "names of partition directories"},
+		{"inspect/explain", "record", "batches"},
+		{"inspect/explain", "storage/checkpoint", "offset checkpoints"},
+		{"inspect/explain", "storage/logdir", "names of partition directories"},
+		{"inspect/explain", "storage/producer", "the replay that finds open transactions"},
+		{"inspect/explain", "storage/segment", "names of files, end markers"},
+		{"inspect/explain", "vfs", "files"},
 		{"inspect/repair", "inspect/logfile", "walking segments to make indexes anew"},
 		{"inspect/repair", "inspect/verify", "what is wrong"},
 		{"inspect/repair", "record", "batches"},
@@ -152,6 +160,7 @@ func edges() []edge {
 		{"", "vfs", "composition"},
 		{"internal/cli", "", "serve runs the broker"},
 		{"internal/cli", "inspect", "dump reads files"},
+		{"internal/cli", "inspect/explain", "explain"},
 		{"internal/cli", "inspect/repair", "repair"},
 		{"internal/cli", "inspect/verify", "verify"},
 		{"internal/cli", "internal/config", "reads server.properties and the environment"},
@@ -189,5 +198,5 @@ func modules() map[string]map[string]string {
 // engine lists the packages of ARCH-3.
 func engine() []string {
 	return []string{"record", "vfs", "storage", "storage/checkpoint", "storage/cleaner", "storage/epoch", "storage/index", "storage/logdir",
-		"storage/producer", "storage/segment", "inspect", "inspect/logfile", "inspect/repair", "inspect/verify"}
+		"storage/producer", "storage/segment", "inspect", "inspect/explain", "inspect/logfile", "inspect/repair", "inspect/verify"}
 }
