@@ -35,7 +35,7 @@ func TestRepairCutAnywhere(t *testing.T) {
 	origin := damaged(t)
 	want := tree(t, origin, "/data")
 	total := int64(0)
-	step := longtest.Pick(int64(13), int64(1))
+	step := longtest.Pick(int64(37), int64(1))
 	cuts := 0
 	for n := int64(1); ; n += step {
 		fsys := origin.Crash()

@@ -80,7 +80,7 @@ func TestMutations(t *testing.T) {
 		slices.Sort(list)
 	}
 	seed := uint64(4)
-	n := longtest.Pick(150, 6000)
+	n := longtest.Pick(100, 6000)
 	r := rand.New(rand.NewPCG(seed, 0))
 	found, kinds := 0, map[string]int{}
 	for range n {
@@ -99,6 +99,13 @@ func TestMutations(t *testing.T) {
 			continue
 		}
 		found++
+		if ext := filepath.Ext(m.path); ext == ".index" || ext == ".timeindex" || ext == ".txnindex" {
+			for _, f := range all {
+				if f.File != m.path {
+					t.Errorf("%v: also %v", m, f)
+				}
+			}
+		}
 		kinds[filepath.Ext(m.path)+" "+m.kind]++
 		repairs(t, fsys, m, before[m.path], damaged)
 		if t.Failed() {

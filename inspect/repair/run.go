@@ -94,19 +94,36 @@ func Run(ctx context.Context, o Options, each func(Action)) (result *Result, err
 		}
 	}
 	result.Journal = j.path(j.name + journalSuffix)
-	for _, a := range result.Plan.Actions {
-		if err := ctx.Err(); err != nil {
+	for plan, round := result.Plan, 1; len(plan.Actions) > 0 && round <= rounds; round++ {
+		if err := result.carryOut(ctx, j, plan, each); err != nil {
 			return result, closing(j, err)
+		}
+		if plan, err = MakePlan(ctx, o); err != nil {
+			return result, closing(j, err)
+		}
+	}
+	return result, closing(j, j.write(op{Op: "end"}))
+}
+
+// rounds bounds how often a plan is made: what one repair uncovers, such as a snapshot that can be judged only when the batch
+// before it is gone, the next one mends.
+const rounds = 3
+
+// carryOut does what a plan says.
+func (r *Result) carryOut(ctx context.Context, j *journal, plan *Plan, each func(Action)) error {
+	for _, a := range plan.Actions {
+		if err := ctx.Err(); err != nil {
+			return err
 		}
 		if each != nil {
 			each(a)
 		}
 		if err := a.do(j); err != nil {
-			return result, closing(j, fmt.Errorf("%s: %w", a.Path, err))
+			return fmt.Errorf("%s: %w", a.Path, err)
 		}
-		result.Done = append(result.Done, a)
+		r.Done = append(r.Done, a)
 	}
-	return result, closing(j, j.write(op{Op: "end"}))
+	return nil
 }
 
 func closing(j *journal, err error) error {

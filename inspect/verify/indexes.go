@@ -135,6 +135,12 @@ func (x *indexes) close() {
 
 // batch compares the entries that speak of one batch.
 func (x *indexes) batch(w *walk, position int64, h *record.Header) {
+	x.offset(w, position, h)
+	x.time(w, h)
+}
+
+// offset compares the offset index entries that speak of the batch at a position.
+func (x *indexes) offset(w *walk, position int64, h *record.Header) {
 	first, last := int64(h.BaseOffset), int64(h.LastOffset())
 	for !x.offsets.stopped {
 		raw := x.offsets.entry()
@@ -170,11 +176,10 @@ func (x *indexes) batch(w *walk, position int64, h *record.Header) {
 		}
 		x.wanted = -1
 	}
-	x.time(w, position, h)
 }
 
 // time compares the time entries whose offset lies in the batch. Older releases put the record's own offset there.
-func (x *indexes) time(w *walk, position int64, h *record.Header) {
+func (x *indexes) time(w *walk, h *record.Header) {
 	for raw := x.times.entry(); raw != nil; raw = x.times.entry() {
 		e := logfile.ParseTimeEntry(x.base, raw)
 		if e.Offset > int64(h.LastOffset()) && e.Timestamp > x.lastTs {
