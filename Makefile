@@ -1,6 +1,6 @@
-# Everything needs Go only, but for interop, whose script says what else it installs.
+# Everything needs Go only, but for interop and bench, whose script says what else it installs, and conformance, which fetches Go modules.
 
-.PHONY: build test vet interop bench clean
+.PHONY: build test vet interop conformance bench clean
 
 build: ## bin/samsa
 	go build -trimpath -o bin/samsa ./cmd/samsa
@@ -16,6 +16,9 @@ vet: ## static checks, also for the other systems it must build for
 
 interop: ## other people's clients and tools against Samsa
 	scripts/interop.sh
+
+conformance: ## the test suites of other people's clients against Samsa, about ten minutes
+	scripts/conformance.sh
 
 bench: ## Samsa and Apache Kafka alternately, in one run; a table on standard output
 	scripts/interop.sh install
