@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Other people's clients and tools against Samsa.
 #
-#   scripts/interop.sh [part]…     install tools admin matrix go dump takeover kill; all of them if none is named
+#   scripts/interop.sh [part]…     install tools admin matrix go dump takeover kill rolling connect streams; all of them if none is named
 #
 #     install    bring what the other parts need (Debian, Maven, npm); says what it does
 #     tools      Apache Kafka's own command line tools
@@ -11,9 +11,12 @@
 #     dump       Kafka's dump tool and samsa dump over the same files
 #     takeover   Apache Kafka starts on a directory of Samsa's, and hands it back
 #     kill       kill -9 under load: nothing acknowledged is missing
+#     rolling    members of groups, dynamic and static, of both protocols, come and go: nothing lost, little read again
+#     connect    a Connect worker with a source and a sink, stopped and killed
+#     streams    Kafka Streams counts exactly once while it and the broker are killed
 #
 # BROKER=host:port tests another broker instead; parts that need Samsa's own directory are left out then.
-# Needs Go, Java 17 or later, Maven, Node 20 or later, and apt-get as root (or what it would install).
+# Needs Go, a JDK 17 or later, Maven, Node 20 or later, and apt-get as root (or what it would install).
 # Prints "PART: N passed, M failed" for each part and for all; details in build/interop/.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
@@ -21,7 +24,7 @@ root=$(dirname "$here")
 . "$here/interop/lib.sh"
 
 parts=("$@")
-[ ${#parts[@]} -eq 0 ] && parts=(install tools admin matrix go dump takeover kill)
+[ ${#parts[@]} -eq 0 ] && parts=(install tools admin matrix go dump takeover kill rolling connect streams)
 trap stop_all EXIT
 
 for part in "${parts[@]}"; do

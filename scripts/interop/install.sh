@@ -12,10 +12,11 @@ debian() {
 }
 
 maven_jars() {
-  [ -f "$jars/.complete" ] && return 0
+  # What was fetched by an older pom may lack what this one asks for.
+  cmp -s "$root/interop/kafka/pom.xml" "$jars/.complete" && return 0
   echo "  fetching Apache Kafka 4.4.0 from Maven into ${jars/#$HOME/\~}"
   rm -rf "$jars"
-  mvn -q -B -f "$root/interop/kafka/pom.xml" dependency:copy-dependencies -DoutputDirectory="$jars" >>"$log" 2>&1 && touch "$jars/.complete"
+  mvn -q -B -f "$root/interop/kafka/pom.xml" dependency:copy-dependencies -DoutputDirectory="$jars" >>"$log" 2>&1 && cp "$root/interop/kafka/pom.xml" "$jars/.complete"
 }
 
 npm_packages() {
@@ -28,7 +29,7 @@ npm_packages() {
 
 command -v kcat >/dev/null && /usr/bin/python3 -c 'import kafka, snappy, lz4, zstandard' 2>/dev/null ||
   debian kcat python3-kafka python3-snappy python3-lz4 python3-zstandard
-command -v java >/dev/null && command -v mvn >/dev/null || debian default-jre-headless maven
+command -v javac >/dev/null && command -v mvn >/dev/null || debian default-jdk-headless maven
 command -v node >/dev/null && command -v npm >/dev/null || debian nodejs npm
 if command -v kcat >/dev/null; then ok kcat; else bad "kcat is missing"; fi
 if /usr/bin/python3 -c 'import kafka, snappy, lz4, zstandard' 2>>"$log"; then ok kafka-python; else bad "kafka-python is missing"; fi

@@ -64,11 +64,25 @@ run_timed() { if [ "$(type -t "$1")" = function ]; then "$@"; else timeout "$ste
 java_class() {
   local archive=$jars/classes-$(java -version 2>&1 | cksum | cut -d' ' -f1).jsa sharing
   if [ -f "$archive" ]; then sharing=-XX:SharedArchiveFile=$archive; else sharing=-XX:ArchiveClassesAtExit=$archive; fi
-  timeout "$step_timeout" java -Xmx256m -XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:-UsePerfData "$sharing" -Xlog:cds=off -Xlog:cds+dynamic=off -cp "$jars/*" "$@"
+  timeout "$step_timeout" java -Xmx256m -XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:-UsePerfData "$sharing" -Xlog:cds=off -Xlog:cds+dynamic=off -cp "$jars/*${classes:+:$classes}" "$@"
 }
 
 # java_tool CLASS ARG…: the same for a class of org.apache.kafka.tools.
 java_tool() { local class=$1; shift; java_class "org.apache.kafka.tools.$class" "$@"; }
+
+# java_classes compiles interop/kafka/java into $classes.
+java_classes() {
+  classes=$out/classes
+  [ -n "${compiled:-}" ] || { rm -rf "$classes" && javac -nowarn -d "$classes" -cp "$jars/*" "$root"/interop/kafka/java/*.java >>"$log" 2>&1 && compiled=1; }
+}
+
+# end_java PID SIGNAL ends a Java process that runs in the background below a subshell and timeout(1), and waits for it.
+end_java() {
+  local pid=$1 child
+  while child=$(pgrep -P "$pid" -x 'timeout|java'); do pid=$child; done
+  kill "-$2" "$pid" 2>/dev/null
+  wait "$1" 2>/dev/null
+}
 
 # ---- dumps
 
