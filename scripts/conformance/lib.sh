@@ -4,17 +4,18 @@ out=$root/build/conformance
 samsa=$root/bin/samsa
 status=0
 pids=()
-mkdir -p "$out"
+cache=${XDG_CACHE_HOME:-$HOME/.cache}/samsa-conformance
+mkdir -p "$out" "$cache"
 
-begin() { dir=$out/$suite log=$out/$suite/log suite_start=$SECONDS finished=; rm -rf "$dir"; mkdir -p "$dir"; : >"$log"; }
+begin() { dir=$out/$suite log=$out/$suite/log src=$cache/$suite suite_start=$SECONDS finished=; rm -rf "$dir"; mkdir -p "$dir"; : >"$log"; }
 
-# module PATH copies the sources of a Go module to $dir/src. The version is the one interop/ tests with, so that
-# there is one place to raise it.
+# module PATH copies the sources of a Go module to $src, outside of the tree, so that no check of ours looks at them.
+# The version is the one interop/ tests with, so that there is one place to raise it.
 module() {
   local from
   (cd "$root/interop" && go mod download "$1") >>"$dir/setup" 2>&1
   from=$(cd "$root/interop" && go list -m -f '{{.Dir}}' "$1") || return 1
-  cp -r "$from" "$dir/src" && chmod -R u+w "$dir/src"
+  rm -rf "$src" && cp -r "$from" "$src" && chmod -R u+w "$src"
 }
 
 # broker FLAG… starts samsa over a fresh directory and waits until it serves.

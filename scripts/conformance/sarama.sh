@@ -4,7 +4,7 @@
 module github.com/IBM/sarama || return 0
 sed -i 's/ReplicationFactor: 3,/ReplicationFactor: 1,/' "$dir"/src/functional*_test.go
 { GOBIN=$dir go install github.com/Shopify/toxiproxy/v2/cmd/server@v2.5.0 &&
-  (cd "$dir/src" && GOFLAGS=-mod=mod go test -c -tags functional -o "$dir/sarama.test" .); } >"$dir/setup" 2>&1 || return 0
+  (cd "$src" && GOFLAGS=-mod=mod go test -c -tags functional -o "$dir/sarama.test" .); } >"$dir/setup" 2>&1 || return 0
 
 listeners= advertised= protocols=
 for i in 1 2 3 4 5; do
@@ -28,4 +28,4 @@ echo "there is one node only: \$*" >&2
 exit 1
 SCRIPT
 chmod +x "$dir/bin/docker"
-run "$dir/src" env PATH="$dir/bin:$PATH" TOXIPROXY_ADDR=http://127.0.0.1:8474 KAFKA_VERSION=4.0.0 "$dir/sarama.test" -test.timeout 15m -test.v -test.run "^($functional)\$"
+run "$src" env PATH="$dir/bin:$PATH" TOXIPROXY_ADDR=http://127.0.0.1:8474 KAFKA_VERSION=4.0.0 "$dir/sarama.test" -test.timeout 15m -test.v -test.run "^($functional)\$"
