@@ -4,6 +4,7 @@ import (
 	"math"
 	"time"
 
+	"github.com/samsalog/samsa/internal/config"
 	"github.com/samsalog/samsa/storage"
 	"github.com/samsalog/samsa/storage/logdir"
 	"github.com/samsalog/samsa/vfs"
@@ -54,6 +55,23 @@ func (s *starting) descriptors() descriptors {
 
 // roomAgain opens what could not be opened while there was no room.
 func (s *starting) roomAgain() { s.b.replicas.Reopen(s.b.store.Image) }
+
+// moveThreads is how many logs are moved between directories at a time; 0: as many as there are directories.
+func moveThreads(l config.Layers) int {
+	if !l.Has("num.replica.alter.log.dirs.threads") {
+		return 0
+	}
+	return l.Int("num.replica.alter.log.dirs.threads")
+}
+
+// moveRate is how many bytes a second moves between directories may copy; 0: no limit.
+func (s *starting) moveRate() int64 {
+	l := s.current()
+	if !l.Has("replica.alter.log.dirs.io.max.bytes.per.second") {
+		return 0
+	}
+	return l.Int64("replica.alter.log.dirs.io.max.bytes.per.second")
+}
 
 // observeDirs turns what happens to the log directories into log lines.
 func (s *starting) observeDirs(e logdir.Event) {

@@ -49,6 +49,9 @@ func (s *starting) openDirectories(context.Context) error {
 		SpaceCheckInterval:     spaceCheckInterval,
 		BallastBytes:           ballastBytes,
 		OnRoom:                 s.roomAgain,
+		MoveThreads:            moveThreads(l),
+		MoveBytesPerSecond:     s.moveRate,
+		OnMoved:                func(tp record.TopicPartition) { s.b.replicas.Moved(tp, s.b.store.Image) },
 		Observe:                s.observeDirs,
 		OnDirFailure:           s.dirFailed,
 	})

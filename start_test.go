@@ -26,9 +26,14 @@ func startBroker(t *testing.T, properties map[string]string) *samsa.Broker {
 
 func startIn(t *testing.T, dir string, properties map[string]string) *samsa.Broker {
 	t.Helper()
+	return startOn(t, []string{dir}, properties)
+}
+
+func startOn(t *testing.T, dirs []string, properties map[string]string) *samsa.Broker {
+	t.Helper()
 	props := map[string]string{"group.initial.rebalance.delay.ms": "0", "offsets.topic.num.partitions": "4"}
 	maps.Copy(props, properties)
-	b, err := samsa.Start(t.Context(), samsa.Config{Dirs: []string{dir}, Listen: "127.0.0.1:0", Properties: props})
+	b, err := samsa.Start(t.Context(), samsa.Config{Dirs: dirs, Listen: "127.0.0.1:0", Properties: props})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -92,7 +97,7 @@ func TestSecondBrokerIsRefused(t *testing.T) {
 func TestStartFailsClean(t *testing.T) {
 	b := startBroker(t, nil)
 	dir := t.TempDir()
-	if _, err := samsa.Start(t.Context(), samsa.Config{Dirs: []string{dir}, Listen: b.Addr()}); err == nil {
+	if _, err := samsa.Start(t.Context(), samsa.Config{Dirs: dirs, Listen: b.Addr()}); err == nil {
 		t.Fatal("two brokers on one address")
 	}
 	startIn(t, dir, nil)

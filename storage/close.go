@@ -4,6 +4,7 @@ import (
 	"errors"
 	"path/filepath"
 
+	"github.com/samsalog/samsa/record"
 	"github.com/samsalog/samsa/storage/epoch"
 )
 
@@ -108,6 +109,31 @@ func (l *Log) Rename(dir string) error {
 	if err := l.o.FS.SyncDir(filepath.Dir(dir)); err != nil {
 		return l.fail("fsync of the parent directory", err)
 	}
+	return nil
+}
+
+// Handover stops appends, calls f with the log end, which stays as it is, and leaves the log closed for all changes if f
+// succeeds: another log takes its place. If it does not, appends are taken again. Reads go on all the while; who appends
+// meanwhile gets ErrClosed.
+func (l *Log) Handover(f func(end record.Offset) error) error {
+	defer l.tell()
+	if err := l.setClosed(true); err != nil {
+		return err
+	}
+	if err := f(l.LogEndOffset()); err != nil {
+		_ = l.setClosed(false)
+		return err
+	}
+	return nil
+}
+
+func (l *Log) setClosed(closed bool) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err := l.usableLocked(); closed && err != nil {
+		return err
+	}
+	l.mu.closed = closed
 	return nil
 }
 

@@ -40,6 +40,8 @@ func edges() []edge {
 		{"storage/logdir", "storage", "a directory holds logs"},
 		{"storage/logdir", "storage/checkpoint", "the directory's checkpoint files"},
 		{"storage/logdir", "storage/segment", "names of files that are leftovers"},
+		{"storage/cleaner", "storage/throttle", "compaction may be slowed down"},
+		{"storage/logdir", "storage/throttle", "moves between directories may be slowed down"},
 		{"storage/logdir", "vfs", "files, locks, disk usage"},
 
 		// look

@@ -61,6 +61,13 @@ func describedDir(d logdir.DirInfo, wanted map[record.TopicPartition]bool) kmsg.
 			topics[tp.Topic] = append(topics[tp.Topic], describedLog(tp.Partition, l))
 		}
 	}
+	for _, f := range d.Futures {
+		if tp := f.Log.TopicPartition(); wanted == nil || wanted[tp] {
+			p := describedLog(tp.Partition, f.Log)
+			p.IsFuture, p.OffsetLag = true, f.Lag
+			topics[tp.Topic] = append(topics[tp.Topic], p)
+		}
+	}
 	for _, name := range slices.Sorted(maps.Keys(topics)) {
 		t := kmsg.NewDescribeLogDirsResponseDirTopic()
 		t.Topic, t.Partitions = name, topics[name]

@@ -64,6 +64,7 @@ func (h *Handler) table() map[int16]route {
 		31: same(1, 3, h.deleteACLs),
 		32: older(0, 1, 4, h.describeConfigs),
 		33: same(0, 2, h.alterConfigs),
+		34: older(0, 1, 2, h.alterReplicaLogDirs),
 		35: older(0, 1, 5, h.describeLogDirs),
 		37: same(0, 3, h.createPartitions),
 		38: same(1, 3, h.createDelegationToken),

@@ -102,6 +102,32 @@ func (m *Manager) Reopen(image func() *metadata.Image) {
 	}
 }
 
+// Moved takes the log that a partition has in its new directory. Whoever waits for the partition looks again; the owner's
+// observers see it resigned and elected, since what they know belongs to the old log.
+func (m *Manager) Moved(tp record.TopicPartition, image func() *metadata.Image) {
+	m.hosting.Lock()
+	defer m.hosting.Unlock()
+	i := image()
+	t := i.Topics.ByName(tp.Topic)
+	if t == nil {
+		return
+	}
+	p, err := m.ByID(t.ID, tp.Partition)
+	if err != nil || p.log == m.o.Dirs.Log(tp) {
+		return
+	}
+	old, _ := m.topics.Load(t.ID)
+	next := slices.Clone(*old.(*hosted))
+	next[tp.Partition] = nil // host makes it anew
+	m.topics.Store(t.ID, &next)
+	for _, o := range m.observers {
+		o.Resigned(tp)
+	}
+	m.enqueue(m.host(i, []*metadata.Topic{t}))
+	p.role.Store(&role{leader: -1, epoch: p.LeaderEpoch()})
+	p.watch.changed()
+}
+
 // find looks for the log of a replica.
 func (m *Manager) find(t *metadata.Topic, n int32, mp *metadata.Partition, config storage.Config) opening {
 	p := &Partition{tp: record.TopicPartition{Topic: t.Name, Partition: n}, topicID: t.ID}

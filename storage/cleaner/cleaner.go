@@ -9,6 +9,7 @@ import (
 
 	"github.com/samsalog/samsa/record"
 	"github.com/samsalog/samsa/storage"
+	"github.com/samsalog/samsa/storage/throttle"
 )
 
 // Options is all that a Cleaner is given.
@@ -31,7 +32,7 @@ type Options struct {
 // Cleaner compacts the logs of a broker.
 type Cleaner struct {
 	o        Options
-	throttle *throttle
+	throttle *throttle.Throttle
 	ctx      context.Context
 	cancel   context.CancelFunc
 	threads  sync.WaitGroup
@@ -69,7 +70,7 @@ func New(o Options) *Cleaner {
 	if o.Observe == nil {
 		o.Observe = func(Event) {}
 	}
-	c := &Cleaner{o: o, throttle: &throttle{rate: func() float64 { return o.Settings().IOMaxBytesPerSecond }}}
+	c := &Cleaner{o: o, throttle: throttle.New(func() float64 { return o.Settings().IOMaxBytesPerSecond })}
 	c.ctx, c.cancel = context.WithCancel(context.Background())
 	c.mu.parts = map[*storage.Log]*part{}
 	return c

@@ -67,7 +67,7 @@ func TestT11PolicyFlippedWhileCleaning(t *testing.T) {
 				return nil
 			}
 			// A swap holds the log's lock, under which nobody may call in; the configuration needs none.
-			if ops++; ops%(round+1) == 0 {
+			if ops++; ops%(round%40+1) == 0 {
 				flips++
 				w.setConfig(func(c *storage.Config) { c.CleanupCompact, c.CleanupDelete = !c.CleanupCompact, !c.CleanupDelete })
 			}

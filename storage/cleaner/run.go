@@ -10,6 +10,7 @@ import (
 	"github.com/samsalog/samsa/storage"
 	"github.com/samsalog/samsa/storage/producer"
 	"github.com/samsalog/samsa/storage/segment"
+	"github.com/samsalog/samsa/storage/throttle"
 )
 
 // errAborted: whoever changes the log asked the run to stop, or its topic is no longer compacted.
@@ -20,7 +21,7 @@ type run struct {
 	*candidate
 	ctx      context.Context
 	settings Settings
-	throttle *throttle
+	throttle *throttle.Throttle
 	nowMs    int64
 
 	keys   *offsetMap
@@ -48,7 +49,7 @@ func (r *run) pace(bytes int) error {
 	if err := r.check(); err != nil {
 		return err
 	}
-	if err := r.throttle.wait(r.ctx, bytes); err != nil {
+	if err := r.throttle.Wait(r.ctx, bytes); err != nil {
 		return errAborted
 	}
 	return nil

@@ -12,12 +12,11 @@ import (
 // went well, the clean-shutdown marker, and lets the directories go. It returns what could not be done; a directory
 // with an error has no marker and will be recovered by the next start.
 func (m *Manager) Close() error {
-	m.changes.Lock()
-	defer m.changes.Unlock()
-	if m.closed {
+	m.closing.Lock()
+	defer m.closing.Unlock()
+	if !m.beginClose() {
 		return nil
 	}
-	m.closed = true
 	m.cancel()
 	if c := m.compaction(); c != nil {
 		c.Close()
@@ -35,6 +34,16 @@ func (m *Manager) Close() error {
 		m.unlock(d)
 	}
 	return errors.Join(errs...)
+}
+
+// beginClose lets no change begin any more and waits for the one that is going on; false: it was closed before. The lock
+// is not kept: a move may still ask for it, to learn that it is too late.
+func (m *Manager) beginClose() bool {
+	m.changes.Lock()
+	defer m.changes.Unlock()
+	was := m.closed
+	m.closed = true
+	return !was
 }
 
 // abandonLeaving closes the files of logs whose removal did not come to be. Their -delete directories are found by the
@@ -90,7 +99,7 @@ func (m *Manager) deservesMarker(d *dir) bool {
 
 // closeLogs closes the logs of one directory and joins their errors.
 func (m *Manager) closeLogs(d *dir) error {
-	list := m.entries(d)
+	list := m.everything(d)
 	jobs := make(chan *entry, len(list))
 	for _, e := range list {
 		jobs <- e

@@ -76,6 +76,14 @@ func (m *Manager) saveFirstDirty(l *storage.Log, o record.Offset) error {
 	return err
 }
 
+// cleanedTo is what the cleaner checkpoint of a directory says of a log.
+func (m *Manager) cleanedTo(d *dir, tp record.TopicPartition) (record.Offset, bool) {
+	d.saving.Lock()
+	defer d.saving.Unlock()
+	o, ok := d.cleaned.content[tp]
+	return o, ok
+}
+
 // forgetCleaned makes sure that the cleaner checkpoint does not speak of tp (DIR-3).
 func (m *Manager) forgetCleaned(d *dir, tp record.TopicPartition) error {
 	return m.changeCleaned(d, func(content offsets) { delete(content, tp) })

@@ -268,3 +268,58 @@ func checkIdle(t *testing.T, ops *tally, n, mostOpens int) {
 		t.Errorf("%d operations for %d partitions: %v", all, n, kinds)
 	}
 }
+
+// TestManyPartitionsWithData counts what a start costs for each partition that has records in several segments: of the indexes
+// of sealed segments nothing is read before somebody looks for an offset, and however many files there are, few are open.
+func TestManyPartitionsWithData(t *testing.T) {
+	r := format(t, vfs.NewMem(), 1)
+	r.change = func(o *Options) { o.MaxOpenFiles = 64 }
+	const n, segments = 300, 4
+	m := r.open()
+	for i := range int32(n) {
+		l, _, err := m.Create(tp("a", i), idA, small(), record.UUID{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		produce(t, l, 20, 1)
+		if got := len(l.Segments()); got < segments {
+			t.Fatalf("%d segments", got)
+		}
+	}
+	mustClose(t, m)
+	var mu sync.Mutex
+	opens, indexes := 0, 0
+	r.fs = vfs.NewFault(r.fs, func(op vfs.Op) error {
+		mu.Lock()
+		defer mu.Unlock()
+		index := strings.HasSuffix(op.Path, ".index") || strings.HasSuffix(op.Path, ".timeindex")
+		switch {
+		case op.Kind == vfs.OpOpen:
+			opens++
+		case op.Kind == vfs.OpRead && index:
+			indexes++
+		}
+		return nil
+	})
+	m = r.open()
+	mu.Lock()
+	started, read := opens, indexes
+	mu.Unlock()
+	if open := m.Handles().OpenCount(); open > 64 {
+		t.Errorf("%d descriptors are held", open)
+	}
+	// The active segment of each partition says where its indexes end; sealed ones are not looked at.
+	if started > 8*n || read > 4*n {
+		t.Errorf("%d files were opened and %d times an index was read for %d partitions of %d segments", started, read, n, segments)
+	}
+	for _, l := range m.Logs() {
+		if got := len(batchesOf(t, l)); got != 20 {
+			t.Fatalf("%d batches", got)
+		}
+	}
+	if open := m.Handles().OpenCount(); open > 64 {
+		t.Errorf("%d descriptors are held after all was read", open)
+	}
+	t.Logf("%d partitions of %d segments: %d files opened, %d reads of indexes", n, segments, started, read)
+	mustClose(t, m)
+}

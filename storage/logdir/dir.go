@@ -39,6 +39,9 @@ type dir struct {
 
 	// logs are the open logs, guarded by Manager.mu.
 	logs map[record.TopicPartition]*entry
+	// futures are copies of logs that are being moved here, guarded by Manager.mu; found are those that Load saw.
+	futures map[record.TopicPartition]*entry
+	found   []job
 	// unloaded are partitions that stand in the directory and are not open, with the reason; guarded by Manager.mu.
 	unloaded map[record.TopicPartition]error
 	// listed: Load knows what the directory holds. loaded: every partition in it was handled.

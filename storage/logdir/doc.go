@@ -5,6 +5,7 @@
 // The names and small files at the top level of each directory: .lock, meta.properties, the offset checkpoints, the
 // clean-shutdown marker, partition directories and their -delete, -stray and -future forms. Loading and closing all
 // logs in parallel, retention, the flusher, the threads of compaction and their checkpoint,
+// moves between directories,
 // delayed removal, and what happens when a directory fails.
 //
 // # Data in and out
@@ -25,11 +26,12 @@
 //   - DIR-6: a failing partition or directory stops neither the others nor the background tasks.
 //   - DIR-8: a directory without room (ErrShortage, ErrReserve) stays online. Clients' appends are refused, reading and
 //     deleting go on, and what could not be opened is opened when there is room.
+//   - DIR-9: a copy takes a log's place only when it is fsynced and has everything, and nothing is appended in between.
 //   - DIR-7: no background task and no delayed function runs once logs are being closed.
 //
 // # Concurrency
 //
-// Create, CreateAll, Delete and Close exclude each other and hold Manager.changes across file operations. Manager.mu guards the
+// Create, CreateAll, Delete, Move, the end of a move and the begin of Close exclude each other and hold Manager.changes across file operations. Manager.mu guards the
 // maps and is never held across I/O. Each checkpoint file is written under its directory's saving lock. Order:
 // changes, saving, mu. Callbacks run under none of them, except that Observe may run under changes.
 //

@@ -28,6 +28,10 @@ var (
 	ErrExists = errors.New("partition exists with another topic id")
 	// ErrNotFound: there is no such log.
 	ErrNotFound = errors.New("no such log")
+	// ErrNoSuchDirectory: no log directory has that path.
+	ErrNoSuchDirectory = errors.New("no such log directory")
+	// ErrNameTooLong: the file system cannot name the copy of a partition with so long a topic name.
+	ErrNameTooLong = errors.New("name of a partition directory is too long")
 	// ErrClosed: the Manager was closed.
 	ErrClosed = errors.New("log directories are closed")
 )

@@ -26,6 +26,10 @@ const (
 	StrayFound
 	// FutureFound: the unfinished copy of a move between directories was left alone.
 	FutureFound
+	// MoveResumed: the unfinished copy of a move between directories was found and is completed.
+	MoveResumed
+	// Moved: a partition lies in another directory now.
+	Moved
 	// RemovalResumed: a directory that was being deleted will be removed.
 	RemovalResumed
 	// CheckpointUnreadable: a checkpoint is malformed and counts as empty: logs are checked from their begin.
@@ -93,6 +97,10 @@ func (e Event) String() string {
 		fmt.Fprintf(&s, "%v belongs to no topic that this broker hosts and was set aside as %s; remove it when nobody misses it", e.TopicPartition, e.Path)
 	case FutureFound:
 		fmt.Fprintf(&s, "%s: the unfinished copy of a move between directories was left alone", e.Path)
+	case MoveResumed:
+		fmt.Fprintf(&s, "%s: the copy that a move of %v had begun goes on", e.Path, e.TopicPartition)
+	case Moved:
+		fmt.Fprintf(&s, "%v lies in %s now", e.TopicPartition, e.Dir)
 	case RemovalResumed:
 		fmt.Fprintf(&s, "%s: was being deleted and will be removed", e.Path)
 	case CheckpointUnreadable:

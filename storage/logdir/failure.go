@@ -26,7 +26,7 @@ func (m *Manager) failDir(d *dir, err error) {
 		return
 	}
 	m.spawn(func() {
-		for _, e := range m.entries(d) {
+		for _, e := range m.everything(d) {
 			e.leaving.Store(true)
 			e.log.Fail(err)
 		}

@@ -54,6 +54,9 @@ func (m *Manager) Load(ctx context.Context, want Want) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
+	for d := range plans {
+		m.loadFutures(d, want)
+	}
 	return m.anyOnline()
 }
 
@@ -106,7 +109,7 @@ func (m *Manager) sort(d *dir, e fs.DirEntry) (job, bool) {
 		m.delays.after(m.o.DeleteDelay, func() { m.removeTree(d, path) })
 		return job{}, false
 	case Future:
-		m.report(Event{Kind: FutureFound, Dir: d.path, Path: path})
+		d.found = append(d.found, job{tp: name.TopicPartition, name: e.Name()})
 		return job{}, false
 	case Stray:
 		return job{}, false

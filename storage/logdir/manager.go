@@ -8,6 +8,7 @@ import (
 	"github.com/samsalog/samsa/storage"
 	"github.com/samsalog/samsa/storage/checkpoint"
 	"github.com/samsalog/samsa/storage/cleaner"
+	"github.com/samsalog/samsa/storage/throttle"
 	"github.com/samsalog/samsa/vfs"
 )
 
@@ -26,14 +27,20 @@ type Manager struct {
 	tasks      []*task          // set by Start
 	cleaner    *cleaner.Cleaner // set by Start, nil if nothing is compacted
 
-	// changes is held by Create, Delete and Close as a whole.
+	// changes is held by Create, Delete, Move and the end of a move as a whole.
 	changes sync.Mutex
-	closed  bool // guarded by changes
+	closed  bool       // guarded by changes
+	closing sync.Mutex // held by Close
+
+	moving       chan struct{} // as many as there may be moves at a time
+	moveThrottle *throttle.Throttle
+	resumed      []*entry // copies that Load found, for Start
 
 	mu      sync.RWMutex
 	logs    map[record.TopicPartition]*entry // of all directories, offline ones included
 	leaving map[*entry]bool                  // given up and not removed yet
-	ended   bool                             // background takes nothing any more
+	moves   map[record.TopicPartition]*move
+	ended   bool // background takes nothing any more
 }
 
 // DirInfo describes one log directory.
@@ -47,6 +54,8 @@ type DirInfo struct {
 	Total, Usable uint64
 	// Logs are the logs in it; none of an offline one.
 	Logs []*storage.Log
+	// Futures are unfinished copies of logs that are being moved here.
+	Futures []FutureLog
 	// Cordoned: it gets no new partitions.
 	Cordoned bool
 }
@@ -139,6 +148,7 @@ func (m *Manager) Dirs() []DirInfo {
 			for _, e := range m.entries(d) {
 				info.Logs = append(info.Logs, e.log)
 			}
+			info.Futures = m.futures(d)
 		}
 		infos = append(infos, info)
 	}

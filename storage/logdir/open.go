@@ -11,6 +11,7 @@ import (
 
 	"github.com/samsalog/samsa/record"
 	"github.com/samsalog/samsa/storage/checkpoint"
+	"github.com/samsalog/samsa/storage/throttle"
 	"github.com/samsalog/samsa/vfs"
 )
 
@@ -23,7 +24,8 @@ func Open(o Options) (*Manager, error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	m := &Manager{
 		o: o, handles: vfs.NewHandles(o.FS, o.MaxOpenFiles), ctx: ctx, cancel: cancel,
-		logs: map[record.TopicPartition]*entry{}, leaving: map[*entry]bool{},
+		logs: map[record.TopicPartition]*entry{}, leaving: map[*entry]bool{}, moves: map[record.TopicPartition]*move{},
+		moving: make(chan struct{}, o.MoveThreads), moveThrottle: throttle.New(func() float64 { return float64(o.MoveBytesPerSecond()) }),
 	}
 	m.delays = newDelays(m.report)
 	m.o.FS = m.handles.Patient()
@@ -55,6 +57,7 @@ func (m *Manager) openDirs() error {
 		d := &dir{
 			path: path, metadataOnly: path == metadataOnly, brokerEpoch: checkpoint.UnknownBrokerEpoch,
 			logs: map[record.TopicPartition]*entry{}, unloaded: map[record.TopicPartition]error{},
+			futures: map[record.TopicPartition]*entry{},
 		}
 		m.dirs = append(m.dirs, d)
 		err := m.openDir(d)

@@ -47,6 +47,13 @@ type Options struct {
 	// OnRoom is told when a directory has room again in which something could not be written or opened; then Create
 	// succeeds where it has failed. It runs on the goroutine of the check, and must not call Close. May be nil.
 	OnRoom func()
+	// MoveThreads is how many logs are moved between directories at a time; 0: as many as there are directories.
+	// MoveBytesPerSecond bounds what all moves copy together; nil or 0: no limit.
+	MoveThreads        int
+	MoveBytesPerSecond func() int64
+	// OnMoved is told that Log returns another log for a partition: it was moved. May be nil. It runs on a goroutine of
+	// its own and must not call Close.
+	OnMoved func(tp record.TopicPartition)
 	// BrokerEpoch is asked for the epoch that goes into the clean-shutdown marker; nil: -1.
 	BrokerEpoch func() int64
 	// Cordoned tells which directories get no new partitions; nil: none.
@@ -84,6 +91,15 @@ func (o *Options) setDefaults() {
 	}
 	if o.ReserveBytes == nil {
 		o.ReserveBytes = func() int64 { return 0 }
+	}
+	if o.MoveThreads <= 0 {
+		o.MoveThreads = max(len(o.Dirs), 1)
+	}
+	if o.MoveBytesPerSecond == nil {
+		o.MoveBytesPerSecond = func() int64 { return 0 }
+	}
+	if o.OnMoved == nil {
+		o.OnMoved = func(record.TopicPartition) {}
 	}
 	if o.OnRoom == nil {
 		o.OnRoom = func() {}

@@ -182,6 +182,9 @@ func (m *Manager) Delete(tp record.TopicPartition) error {
 	if err := e.dir.err(); err != nil {
 		return fmt.Errorf("%w: directory %s: %w", ErrOffline, e.dir.path, err)
 	}
+	if err := m.endMove(tp); err != nil {
+		return err
+	}
 	unique, err := record.NewUUID(m.o.Rand)
 	if err != nil {
 		return err

@@ -47,6 +47,7 @@ func (m *Manager) Start() {
 	m.tasks = m.newTasks()
 	m.mu.Unlock()
 	m.startCleaner()
+	m.resumeMoves()
 	for _, t := range m.tasks {
 		if t.period > 0 {
 			m.background.Go(func() { m.loop(m.ctx, t) })

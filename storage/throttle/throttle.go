@@ -1,4 +1,4 @@
-package cleaner
+package throttle
 
 import (
 	"context"
@@ -9,8 +9,8 @@ import (
 // pauseAtLeast is the shortest pause that a throttle makes: Kafka looks at its rate as often.
 const pauseAtLeast = 300 * time.Millisecond
 
-// throttle holds all threads together to a number of bytes a second, read and written.
-type throttle struct {
+// Throttle holds all goroutines that use it together to a number of bytes a second.
+type Throttle struct {
 	rate func() float64
 
 	mu sync.Mutex
@@ -18,8 +18,11 @@ type throttle struct {
 	free time.Time
 }
 
-// wait is told of n bytes and pauses if that is ahead of the rate.
-func (t *throttle) wait(ctx context.Context, n int) error {
+// New returns a Throttle. rate is asked for the bytes a second whenever bytes are told of; 0 or less: no limit.
+func New(rate func() float64) *Throttle { return &Throttle{rate: rate} }
+
+// Wait is told of n bytes and pauses if that is ahead of the rate. It returns the error of ctx when that ends first.
+func (t *Throttle) Wait(ctx context.Context, n int) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -38,7 +41,7 @@ func (t *throttle) wait(ctx context.Context, n int) error {
 }
 
 // ahead adds n bytes and returns by how much they are ahead of now.
-func (t *throttle) ahead(n int, now time.Time) time.Duration {
+func (t *Throttle) ahead(n int, now time.Time) time.Duration {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.free.Before(now) {
