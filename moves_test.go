@@ -4,6 +4,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"testing"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -16,7 +17,7 @@ func TestA12MoveBetweenDirectories(t *testing.T) {
 	one, other := filepath.Join(dir, "one"), filepath.Join(dir, "other")
 	dirs := []string{one, other}
 	b := startOn(t, dirs, nil)
-	cl := clientOf(t, b, kgo.RecordPartitioner(kgo.ManualPartitioner()))
+	cl := clientOf(t, b, kgo.RecordPartitioner(kgo.ManualPartitioner()), kgo.MetadataMinAge(10*time.Millisecond))
 	createTopic(t, cl, "wander", 1)
 	adm := kadm.NewClient(cl)
 	where := func(topic string, p int32) (dir string, futures int) {

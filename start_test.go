@@ -97,7 +97,7 @@ func TestSecondBrokerIsRefused(t *testing.T) {
 func TestStartFailsClean(t *testing.T) {
 	b := startBroker(t, nil)
 	dir := t.TempDir()
-	if _, err := samsa.Start(t.Context(), samsa.Config{Dirs: dirs, Listen: b.Addr()}); err == nil {
+	if _, err := samsa.Start(t.Context(), samsa.Config{Dirs: []string{dir}, Listen: b.Addr()}); err == nil {
 		t.Fatal("two brokers on one address")
 	}
 	startIn(t, dir, nil)

@@ -200,5 +200,5 @@ func modules() map[string]map[string]string {
 // engine lists the packages of ARCH-3.
 func engine() []string {
 	return []string{"record", "vfs", "storage", "storage/checkpoint", "storage/cleaner", "storage/epoch", "storage/index", "storage/logdir",
-		"storage/producer", "storage/segment", "inspect", "inspect/explain", "inspect/logfile", "inspect/repair", "inspect/verify"}
+		"storage/producer", "storage/segment", "storage/throttle", "inspect", "inspect/explain", "inspect/logfile", "inspect/repair", "inspect/verify"}
 }

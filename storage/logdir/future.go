@@ -3,6 +3,7 @@ package logdir
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"path/filepath"
 	"slices"
 
@@ -35,11 +36,18 @@ func (m *Manager) loadFutures(d *dir, want Want) {
 	}
 }
 
-var errMoveUndecided = errors.New("its partition is not loaded")
+// Why a copy is left alone.
+var (
+	errMoveUndecided = errors.New("its partition is not loaded")
+	errNoTopicID     = errors.New("it does not tell its topic's id")
+)
 
 func (m *Manager) loadFuture(d *dir, j job, want Want) error {
 	path := d.file(j.name)
 	id, err := checkpoint.ReadPartitionMetadata(m.o.FS, filepath.Join(path, checkpoint.PartitionMetadataFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return errNoTopicID
+	}
 	if err != nil {
 		return err
 	}
