@@ -12,6 +12,7 @@ import (
 	"github.com/samsalog/samsa/internal/group"
 	"github.com/samsalog/samsa/internal/metadata"
 	"github.com/samsalog/samsa/internal/replica"
+	sharestate "github.com/samsalog/samsa/internal/share/coordinator"
 	"github.com/samsalog/samsa/internal/txn"
 	"github.com/samsalog/samsa/internal/wire"
 	"github.com/samsalog/samsa/storage/logdir"
@@ -19,15 +20,16 @@ import (
 
 // Broker is a running node.
 type Broker struct {
-	dirs     *logdir.Manager
-	store    *metadata.Store
-	replicas *replica.Manager
-	groups   *group.Service
-	txns     *txn.Service
-	server   *wire.Server
-	ctl      *controller.Controller
-	console  *console.Server // nil without samsa.http.listen
-	bound    []net.Listener
+	dirs       *logdir.Manager
+	store      *metadata.Store
+	replicas   *replica.Manager
+	groups     *group.Service
+	txns       *txn.Service
+	shareState *sharestate.Service
+	server     *wire.Server
+	ctl        *controller.Controller
+	console    *console.Server // nil without samsa.http.listen
+	bound      []net.Listener
 	// listeners describes bound, one for one.
 	listeners []*wire.Listener
 	// epoch is the broker epoch of this registration; -1 before it.
@@ -70,6 +72,7 @@ func (b *Broker) Shutdown(ctx context.Context) error {
 		b.serving.Wait()
 		// The coordinators still append; they end before the logs do. Ends of transactions go through the groups.
 		b.txns.Close()
+		b.shareState.Close()
 		b.groups.Close()
 		b.replicas.Close()
 		b.stopErr = errors.Join(err, b.ctl.Shutdown(), b.dirs.Close(), b.store.Close())

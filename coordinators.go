@@ -13,12 +13,13 @@ import (
 	"github.com/samsalog/samsa/internal/group"
 	"github.com/samsalog/samsa/internal/metadata"
 	"github.com/samsalog/samsa/internal/replica"
+	sharestate "github.com/samsalog/samsa/internal/share/coordinator"
 	"github.com/samsalog/samsa/internal/txn"
 	"github.com/samsalog/samsa/record"
 	"github.com/samsalog/samsa/storage"
 )
 
-// coordinatorObserver makes this node the coordinator of the groups and transactional ids whose partition it leads.
+// coordinatorObserver makes this node the coordinator of the groups, transactional ids and share partitions whose partition it leads.
 type coordinatorObserver struct{ b *Broker }
 
 // Elected implements replica.Observer.
@@ -28,6 +29,8 @@ func (o coordinatorObserver) Elected(p *replica.Partition) {
 		o.b.groups.Elected(tp.Partition, p)
 	case txn.TransactionsTopic:
 		o.b.txns.Elected(tp.Partition, p)
+	case sharestate.StateTopic:
+		o.b.shareState.Elected(tp.Partition, p)
 	}
 }
 
@@ -38,6 +41,8 @@ func (o coordinatorObserver) Resigned(tp record.TopicPartition) {
 		o.b.groups.Resigned(tp.Partition)
 	case txn.TransactionsTopic:
 		o.b.txns.Resigned(tp.Partition)
+	case sharestate.StateTopic:
+		o.b.shareState.Resigned(tp.Partition)
 	}
 }
 
@@ -119,6 +124,7 @@ func (s *starting) startCoordinators() {
 		LoadBufferBytes: s.current().Int("transaction.state.log.load.buffer.size"), AppendError: coordinatorError, Logger: s.room("txn"),
 	})
 	s.undos = append(s.undos, b.txns.Close)
+	s.startShareState()
 }
 
 // appendMarker ends a transaction on a partition that this node leads.

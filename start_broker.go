@@ -103,6 +103,7 @@ func (s *starting) host(context.Context) error {
 	b.replicas.Start(b.store.Image())
 	b.store.Subscribe(b.replicas)
 	b.store.Subscribe(b.groups)
+	b.store.Subscribe(shareObserver{b})
 	b.dirs.Start()
 	return nil
 }
@@ -122,6 +123,7 @@ func (s *starting) serve(context.Context) error {
 	h := handler.New(handler.Deps{
 		Config: s.current, Metadata: b.store, Controller: s.ctl, Replicas: b.replicas, Groups: b.groups, LogDirs: b.dirs,
 		Transactions: b.txns, CreateOffsetsTopic: s.createOffsetsTopic, CreateTransactionsTopic: s.createTransactionsTopic,
+		ShareState: b.shareState, CreateShareStateTopic: s.createShareStateTopic,
 		Logger: s.room("handler"), Levels: &s.levels, NodeID: s.nodeID(),
 	})
 	b.server = wire.NewServer(wire.Options{Handler: h, Logger: s.room("wire"), Limits: s.limits(l)})

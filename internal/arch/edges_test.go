@@ -122,6 +122,10 @@ func edges() []edge {
 		{"internal/group/consumer", "internal/stored", "the records of consumer groups"},
 		{"internal/group/consumer", "record", "topic ids"},
 
+		{"internal/share/coordinator", "internal/coord", "share partitions are shards of a coordinator"},
+		{"internal/share/coordinator", "internal/stored", "the records of share state"},
+		{"internal/share/coordinator", "record", "topic ids, offsets"},
+
 		{"internal/txn", "internal/coord", "transactional ids are shards of a coordinator"},
 		{"internal/txn", "internal/stored", "transaction records"},
 		{"internal/txn", "record", "producer ids, batches of markers"},
@@ -135,6 +139,7 @@ func edges() []edge {
 		{"internal/handler", "internal/loglevel", "broker logger configs"},
 		{"internal/handler", "internal/metadata", "the image that answers Metadata"},
 		{"internal/handler", "internal/replica", "produce, fetch, offsets"},
+		{"internal/handler", "internal/share/coordinator", "share state APIs"},
 		{"internal/handler", "internal/txn", "transaction APIs, verification of produced partitions"},
 		{"internal/handler", "internal/wire", "requests in, replies out"},
 		{"internal/handler", "record", "domain types"},
@@ -153,6 +158,7 @@ func edges() []edge {
 		{"", "internal/loglevel", "composition"},
 		{"", "internal/metadata", "composition"},
 		{"", "internal/replica", "composition"},
+		{"", "internal/share/coordinator", "composition"},
 		{"", "internal/txn", "composition"},
 		{"", "internal/wire", "composition"},
 		{"", "record", "composition"},
@@ -189,11 +195,12 @@ func modules() map[string]map[string]string {
 		"internal/controller": {"github.com/twmb/franz-go/pkg/": messages},
 		"internal/group":      {"github.com/twmb/franz-go/pkg/": messages},
 
-		"internal/group/consumer": {"github.com/twmb/franz-go/pkg/": messages},
-		"internal/txn":            {"github.com/twmb/franz-go/pkg/": messages},
-		"internal/console":        {"github.com/prometheus/client_golang/prometheus": "metrics in Prometheus' text format"},
-		"internal/longtest":       {"pgregory.net/rapid": "how many random histories a model test runs"},
-		"internal/cli":            {"github.com/twmb/franz-go/pkg/": "the client and admin client", "github.com/spf13/": "the command line"},
+		"internal/group/consumer":    {"github.com/twmb/franz-go/pkg/": messages},
+		"internal/share/coordinator": {"github.com/twmb/franz-go/pkg/": messages},
+		"internal/txn":               {"github.com/twmb/franz-go/pkg/": messages},
+		"internal/console":           {"github.com/prometheus/client_golang/prometheus": "metrics in Prometheus' text format"},
+		"internal/longtest":          {"pgregory.net/rapid": "how many random histories a model test runs"},
+		"internal/cli":               {"github.com/twmb/franz-go/pkg/": "the client and admin client", "github.com/spf13/": "the command line"},
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/samsalog/samsa/internal/group"
 	"github.com/samsalog/samsa/internal/metadata"
+	sharestate "github.com/samsalog/samsa/internal/share/coordinator"
 	"github.com/samsalog/samsa/internal/txn"
 	"github.com/samsalog/samsa/internal/wire"
 )
@@ -29,7 +30,7 @@ const (
 	shareCoordinator       = 2
 )
 
-// findCoordinator tells which node coordinates groups and transactions (V-04: one key or several).
+// findCoordinator tells which node coordinates groups, transactions and share partitions (V-04: one key or several).
 func (h *Handler) findCoordinator(ctx context.Context, r *wire.Request) wire.Reply {
 	req := r.Body.(*kmsg.FindCoordinatorRequest)
 	resp := kmsg.NewPtrFindCoordinatorResponse()
@@ -82,7 +83,7 @@ func (h *Handler) coordinatorNode(ctx context.Context, version int16, kind int8,
 	case kind == shareCoordinator && (version < coordinatorShare || !sharePartitionKey(key)):
 		return -1, &fault{code: kerr.InvalidRequest}
 	case kind == shareCoordinator:
-		return -1, &fault{kerr.CoordinatorNotAvailable, "share groups are not served"}
+		return h.coordinatorOf(ctx, "share_partition", key, sharestate.StateTopic, h.deps.ShareState.Locate)
 	}
 	return -1, &fault{kerr.InvalidRequest, "there are no coordinators of type " + strconv.Itoa(int(kind))}
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/samsalog/samsa/internal/config"
 	"github.com/samsalog/samsa/internal/group"
+	sharestate "github.com/samsalog/samsa/internal/share/coordinator"
 	"github.com/samsalog/samsa/internal/stored"
 	"github.com/samsalog/samsa/internal/txn"
 	"github.com/samsalog/samsa/record"
@@ -47,6 +48,10 @@ func newClusterNode(t *testing.T) clusterNode {
 		CreateTopic: n.h.deps.CreateTransactionsTopic,
 	})
 	t.Cleanup(n.h.deps.Transactions.Close)
+	n.h.deps.CreateShareStateTopic = func() error {
+		_, err := n.h.deps.Controller.CreateTopic(sharestate.StateTopic, 3, 1, nil)
+		return err
+	}
 	n.h.deps.CreateOffsetsTopic = func() error {
 		_, err := n.h.deps.Controller.CreateTopic(group.OffsetsTopic, 3, 1, nil)
 		return err
@@ -372,8 +377,7 @@ func withProperty(t *testing.T, key, value string) func() config.Layers {
 	return func() config.Layers { return config.Layers{Static: static, NodeID: 1} }
 }
 
-// TestAutoCreationOfInternalTopics: topics of coordinators have settings of their own; those of coordinators that are
-// not served are not made.
+// TestAutoCreationOfInternalTopics: topics of coordinators have settings of their own.
 func TestAutoCreationOfInternalTopics(t *testing.T) {
 	n := newClusterNode(t)
 	req := metadataOf(12, group.OffsetsTopic, "__transaction_state", "__share_group_state")
@@ -386,7 +390,7 @@ func TestAutoCreationOfInternalTopics(t *testing.T) {
 		}
 		codes[*topic.Topic] = topic.ErrorCode
 	}
-	want := map[string]int16{group.OffsetsTopic: 0, "__transaction_state": 0, "__share_group_state": 3}
+	want := map[string]int16{group.OffsetsTopic: 0, "__transaction_state": 0, "__share_group_state": 0}
 	if !maps.Equal(codes, want) {
 		t.Errorf("codes %v", codes)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/samsalog/samsa/internal/loglevel"
 	"github.com/samsalog/samsa/internal/metadata"
 	"github.com/samsalog/samsa/internal/replica"
+	sharestate "github.com/samsalog/samsa/internal/share/coordinator"
 	"github.com/samsalog/samsa/internal/txn"
 	"github.com/samsalog/samsa/internal/wire"
 	"github.com/samsalog/samsa/storage/logdir"
@@ -28,12 +29,16 @@ type Deps struct {
 	LogDirs *logdir.Manager
 	// Transactions coordinates transactions and gives out producer ids.
 	Transactions *txn.Service
+	// ShareState keeps the state of share partitions.
+	ShareState *sharestate.Service
 	// CreateOffsetsTopic makes __consumer_offsets if it does not exist yet. When it returns nil, the metadata image
 	// has the topic.
 	CreateOffsetsTopic func() error
 	// CreateTransactionsTopic does the same for __transaction_state.
 	CreateTransactionsTopic func() error
-	Logger                  *slog.Logger
+	// CreateShareStateTopic does the same for __share_group_state.
+	CreateShareStateTopic func() error
+	Logger                *slog.Logger
 	// Levels are the levels of Logger, told and changed as BROKER_LOGGER configs; nil when Logger has none to change.
 	Levels *loglevel.Levels
 	NodeID int32

@@ -94,6 +94,11 @@ func (h *Handler) table() map[int16]route {
 		75: same(0, 0, h.describeTopicPartitions),
 		80: same(0, 1, h.addRaftVoter),
 		81: same(0, 0, h.removeRaftVoter),
+		83: same(0, 0, h.initializeShareGroupState),
+		84: same(0, 0, h.readShareGroupState),
+		85: same(0, 1, h.writeShareGroupState),
+		86: same(0, 0, h.deleteShareGroupState),
+		87: same(0, 1, h.readShareGroupStateSummary),
 		94: same(0, 0, h.unregisterController),
 	}
 }
