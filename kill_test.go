@@ -19,7 +19,7 @@ import (
 	"github.com/samsalog/samsa"
 )
 
-// Environment of the process that TestKilledBroker kills: this test binary, running TestBrokerProcess.
+// Environment of the process that TestX07KilledBroker kills: this test binary, running TestBrokerProcess.
 const (
 	processDir    = "SAMSA_TEST_PROCESS_DIR"
 	processListen = "SAMSA_TEST_PROCESS_LISTEN"
@@ -32,7 +32,7 @@ const (
 func TestBrokerProcess(t *testing.T) {
 	dir := os.Getenv(processDir)
 	if dir == "" {
-		t.Skip("only run by TestKilledBroker")
+		t.Skip("only run by TestX07KilledBroker")
 	}
 	props := map[string]string{}
 	for _, p := range strings.Fields(os.Getenv(processProperties)) {
@@ -109,10 +109,10 @@ func (p *brokerProcess) kill() {
 	}
 }
 
-// TestKilledBroker kills the broker several times while an idempotent producer writes and a reader reads.
+// TestX07KilledBroker kills the broker several times while an idempotent producer writes and a reader reads.
 // Every record that was acknowledged is there once, where it was acknowledged, and the reader never sees an
 // offset go back.
-func TestKilledBroker(t *testing.T) {
+func TestX07KilledBroker(t *testing.T) {
 	const rounds, perRound, partitions = 3, 1500, 2
 	dir := t.TempDir()
 	process := startProcess(t, dir, "127.0.0.1:0")

@@ -125,7 +125,7 @@ func TestX01LastStableOffset(t *testing.T) {
 
 // a reader sees of every committed transaction all records, of aborted ones none, in order, on all
 // partitions, while several producers write at once and the broker restarts.
-func TestX16TransactionsAreWhole(t *testing.T) {
+func TestX02X16TransactionsAreWhole(t *testing.T) {
 	b := newBroker(t)
 	b.connect(t).createTopic(t, "a", 1)
 	b.connect(t).createTopic(t, "b", 1)
@@ -470,4 +470,21 @@ func move(ctx context.Context, s *kgo.GroupTransactSession, limit, left int) (mo
 		}
 	}
 	return moved, nil
+}
+
+// a timeout above transaction.max.timeout.ms, and none at all, is INVALID_TRANSACTION_TIMEOUT in every version; the
+// limit itself is fine.
+func TestX10TransactionTimeouts(t *testing.T) {
+	r := newBroker(t).connect(t)
+	id := "x"
+	r.initProducer(t, id, 900_000)
+	for version := range int16(6) {
+		for timeout, want := range map[int32]int16{3_600_000: kerr.InvalidTransactionTimeout.Code, 900_001: kerr.InvalidTransactionTimeout.Code, 0: kerr.InvalidTransactionTimeout.Code, 900_000: 0} {
+			req := kmsg.NewPtrInitProducerIDRequest()
+			req.Version, req.TransactionalID, req.TransactionTimeoutMillis, req.ProducerID, req.ProducerEpoch = version, &id, timeout, -1, -1
+			if got := r.ask(t, req).(*kmsg.InitProducerIDResponse).ErrorCode; got != want {
+				t.Errorf("version %d, %d ms: %v, want %v", version, timeout, kerr.ErrorForCode(got), kerr.ErrorForCode(want))
+			}
+		}
+	}
 }
