@@ -15,6 +15,9 @@
 // that one instead, for example Apache Kafka, which is how the tests themselves are tested; what needs a
 // restart is skipped then.
 //
+// Two commands lie beside them: hang leaves a hanging transaction behind for the tools to find, heartbeats measures
+// what many groups take.
+//
 // # Invariants
 //
 //   - IOP-1: a test compares bytes, never counts alone.

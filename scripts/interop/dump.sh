@@ -22,6 +22,8 @@ printf '%s\n' '{"key":null,"value":null}' '{"key":"","value":""}' '{"key":"k","v
   '{"keyBase64":"//4A","valueBase64":"AAECAw==","timestamp":1700000000000}' '{"key":"k","value":"old","timestamp":1600000000000}' |
   "$samsa" produce shapes --bootstrap "$dump_addr" --input json --acks 1 >>"$log" 2>&1
 "$samsa" consume stamped --bootstrap "$dump_addr" --group dumped --count 1000 >>"$log" 2>&1
+java_tool consumer.ConsoleConsumer --bootstrap-server "$dump_addr" --topic stamped --group dumped-next --command-property group.protocol=consumer --from-beginning --max-messages 1000 --timeout-ms 20000 >>"$log" 2>&1
+java_tool ProducerPerformance --bootstrap-server "$dump_addr" --topic shapes --num-records 20 --record-size 10 --throughput -1 --transactional-id dumped --transaction-duration-ms 100 >>"$log" 2>&1
 if stop_process "$dump_pid"; then ok "clean stop"; else bad "clean stop"; fi
 
 segments=$(find "$dumped"/rolled-*-0 -name '*.log' | wc -l)
@@ -31,6 +33,9 @@ dump_both contents "$(comma "$dumped"/shapes-*/*.log "$dumped"/stamped-0/*.log)"
 dump_both indexes "$(comma $(ls "$dumped"/rolled-*/*index))"
 dump_both sanity "$(comma $(ls "$dumped"/{rolled-*,stamped-*,shapes-*}/*index))" --index-sanity-check
 dump_both offsets-topic "$(comma "$dumped"/__consumer_offsets-*/*.log)" --offsets-decoder
+dump_both transactions-topic "$(comma $(find "$dumped"/__transaction_state-*/ -name '*.log' -size +0 | sort))" --transaction-log-decoder
+if grep -q 'dumped' "$out/dump/transactions-topic.kafka"; then ok "Kafka's tool reads the transaction log"; else bad "Kafka's tool reads the transaction log"; fi
+if grep -q 'dumped-next' "$out/dump/offsets-topic.kafka"; then ok "Kafka's tool reads groups of the consumer protocol"; else bad "Kafka's tool reads groups of the consumer protocol"; fi
 dump_both metadata "$(comma "$dumped"/__cluster_metadata-0/*.log "$dumped"/__cluster_metadata-0/*.checkpoint)" --cluster-metadata-decoder
 dump_both snapshots "$(comma $(find "$dumped" -name '*.snapshot' | sort))"
 # What Kafka's tool says about them: every batch is valid, every index in order. Segments after the first
