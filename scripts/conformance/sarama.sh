@@ -2,7 +2,7 @@
 # under the five addresses that the suite knows. The one change to its sources: topics get one replica, not three.
 
 module github.com/IBM/sarama || return 0
-sed -i 's/ReplicationFactor: 3,/ReplicationFactor: 1,/' "$dir"/src/functional*_test.go
+sed -i 's/ReplicationFactor: 3,/ReplicationFactor: 1,/' "$src"/functional*_test.go
 { GOBIN=$dir go install github.com/Shopify/toxiproxy/v2/cmd/server@v2.5.0 &&
   (cd "$src" && GOFLAGS=-mod=mod go test -c -tags functional -o "$dir/sarama.test" .); } >"$dir/setup" 2>&1 || return 0
 
@@ -11,7 +11,7 @@ for i in 1 2 3 4 5; do
   listeners+=,B$i://127.0.0.1:$((29190 + i)) advertised+=,B$i://localhost:$((29090 + i)) protocols+=,B$i:PLAINTEXT
 done
 # The functional tests lie in files of their own; the module's unit tests need no broker.
-functional=$(sed -n 's/^func \(Test[A-Za-z0-9_]*\)(t .*/\1/p' "$dir"/src/functional*_test.go | paste -sd'|')
+functional=$(sed -n 's/^func \(Test[A-Za-z0-9_]*\)(t .*/\1/p' "$src"/functional*_test.go | paste -sd'|')
 broker --set auto.create.topics.enable=false --set listeners="${listeners#,}" --set advertised.listeners="${advertised#,}" --set listener.security.protocol.map="${protocols#,}" --set inter.broker.listener.name=B1 || return 0
 "$dir/server" -host 127.0.0.1 -port 8474 >"$dir/toxiproxy.log" 2>&1 &
 pids+=($!)
