@@ -90,7 +90,12 @@ func (n node) Counts() console.Counts {
 	for _, r := range stats.Requests {
 		c.Requests = append(c.Requests, console.RequestCount{API: r.API(), Version: r.Version, Count: r.Count})
 	}
-	for state, count := range b.groups.Metrics().Groups {
+	g := b.groups.Metrics()
+	c.GroupCoordinator = console.GroupCounts{
+		NumOffsets: g.Offsets, ConsumerGroups: g.ConsumerGroups, OffsetCommits: g.OffsetCommits, OffsetExpirations: g.OffsetExpirations,
+		OffsetDeletions: g.OffsetDeletions, CompletedRebalances: g.CompletedRebalances, ConsumerGroupRebalances: g.ConsumerRebalances,
+	}
+	for state, count := range g.Groups {
 		c.Groups[state.String()] = count
 	}
 	for _, t := range b.dirs.Tasks() {

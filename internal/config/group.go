@@ -23,9 +23,25 @@ func (l Layers) groupValue(d *Definition, overrides map[string]string) Value {
 	return v
 }
 
-// GroupInt returns the value of an int key of a group with these configs.
+// GroupInt returns the value of an int key of a group with these configs. It is within the broker's present bounds: they may
+// have changed after the group's config was set (GroupConfig clamps likewise).
 func (l Layers) GroupInt(key string, overrides map[string]string) int {
-	return int(l.groupValue(groupKey(key, Int), overrides).Int)
+	d := groupKey(key, Int)
+	v := l.groupValue(d, overrides).Int
+	low, high := groupLimits(d)
+	if high != nil {
+		v = min(v, l.lookup(high, high.Name).Int)
+	}
+	if low != nil {
+		v = max(v, l.lookup(low, low.Name).Int)
+	}
+	return int(v)
+}
+
+// groupLimits are the broker's keys that bound a group's: group.X.min.Y and group.X.max.Y for X.Y; nil: no such bound.
+func groupLimits(d *Definition) (low, high *Definition) {
+	kind, rest, _ := strings.Cut(d.Name, ".")
+	return BrokerKeys().Lookup("group." + kind + ".min." + rest), BrokerKeys().Lookup("group." + kind + ".max." + rest)
 }
 
 // GroupString returns the value of a string key of a group with these configs.
@@ -64,8 +80,7 @@ func ValidateGroup(l Layers, overrides map[string]string) error {
 	return nil
 }
 
-// groupBounds returns why v lies outside what the broker allows for a group, "" if it does not. The bounds of
-// group.X.min.Y and group.X.max.Y hold for the group key X.Y.
+// groupBounds returns why v lies outside what the broker allows for a group, "" if it does not.
 func (l Layers) groupBounds(d *Definition, v Value) string {
 	switch d.Name {
 	case "streams.assignor.name":
@@ -81,8 +96,7 @@ func (l Layers) groupBounds(d *Definition, v Value) string {
 			return "a dead-letter queue must not be a topic whose name begins with __"
 		}
 	}
-	kind, rest, _ := strings.Cut(d.Name, ".")
-	low, high := BrokerKeys().Lookup("group."+kind+".min."+rest), BrokerKeys().Lookup("group."+kind+".max."+rest)
+	low, high := groupLimits(d)
 	if low != nil && v.Int < l.lookup(low, low.Name).Int {
 		return fmt.Sprintf("value must be at least %d (%s)", l.lookup(low, low.Name).Int, low.Name)
 	}

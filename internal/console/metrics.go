@@ -14,6 +14,7 @@ type metrics struct {
 	online, dirSize, dirTotal, dirUsable, dirLogs                   *prometheus.Desc
 	topicSize, topicPartitions, topicHeld                           *prometheus.Desc
 	requests, connections, accepted, refused, invalid               *prometheus.Desc
+	coordinator                                                     []groupMetric
 	groups, openFiles, maxOpenFiles, taskRuns, taskFailed, taskLast *prometheus.Desc
 }
 
@@ -23,6 +24,7 @@ func newMetrics(n Node) *metrics {
 	}
 	return &metrics{
 		n:               n,
+		coordinator:     groupMetrics(desc),
 		state:           desc("state", "1 for the state that the node is in.", "state"),
 		loadPartitions:  desc("load_partitions", "Partitions that a log directory held at the start.", "dir"),
 		loaded:          desc("load_partitions_done", "Partitions of them that were loaded or set aside.", "dir"),
@@ -93,6 +95,13 @@ func (m *metrics) collect(out sink, c Counts) {
 	out.counter(m.invalid, float64(c.Invalid))
 	for state, n := range c.Groups {
 		out.gauge(m.groups, float64(n), state)
+	}
+	for _, g := range m.coordinator {
+		s := out.counter
+		if g.gauge {
+			s = out.gauge
+		}
+		s(g.desc, float64(g.of(c.GroupCoordinator)))
 	}
 	out.gauge(m.openFiles, float64(c.OpenFiles))
 	out.gauge(m.maxOpenFiles, float64(c.MaxOpenFiles))

@@ -53,6 +53,8 @@ type Counts struct {
 	Accepted, Refused, Invalid uint64
 	// Groups is how many consumer groups are in each state.
 	Groups map[string]int64
+	// GroupCoordinator are the counts of the group coordinator.
+	GroupCoordinator GroupCounts
 	// OpenFiles are the files of logs that are open, MaxOpenFiles how many may be.
 	OpenFiles, MaxOpenFiles int
 	Tasks                   []TaskCounts
@@ -90,4 +92,13 @@ type TaskCounts struct {
 	Runs     int64
 	Failures int // of the last run
 	LastRun  time.Time
+}
+
+// GroupCounts are what Kafka has in group-coordinator-metrics, under its names.
+type GroupCounts struct {
+	// NumOffsets is how many committed offsets are held, ConsumerGroups how many groups of the consumer protocol.
+	NumOffsets, ConsumerGroups int64
+	// What follows counts since the start.
+	OffsetCommits, OffsetExpirations, OffsetDeletions int64
+	CompletedRebalances, ConsumerGroupRebalances      int64
 }
