@@ -18,8 +18,8 @@
 //   - SHC-1: what is answered is committed.
 //   - SHC-2: the state of a share partition is its last snapshot and the updates after it. Its first record is a
 //     snapshot, and after as many updates as the settings say comes another.
-//   - SHC-3: the state epoch of a share partition never falls while it lives; a write of another epoch is refused.
-//   - SHC-4: the leader epoch of a share partition never falls; who comes with a lower one is fenced.
+//   - SHC-3: the state epoch of a share partition never falls while it lives; a write of a lower one is refused.
+//   - SHC-4: the leader epoch of whoever reads a share partition's state never falls; who comes with a lower one is fenced.
 //   - SHC-5: the batches of a state do not overlap, are in order, and begin at its start offset or after.
 //   - SHC-6: the log start is raised to the oldest snapshot that some share partition still rests on, never above.
 //

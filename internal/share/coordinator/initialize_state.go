@@ -55,9 +55,9 @@ func (s *Service) InitializeState(ctx context.Context, req *kmsg.InitializeShare
 func (m *machine) initialize(k Key, stateEpoch int32, start int64) ([]coord.Record, *kerr.Error) {
 	old := m.held[k]
 	switch {
-	case k.Partition < 0:
+	case k.Partition < 0, stateEpoch < 0:
 		return nil, kerr.InvalidRequest
-	case old != nil && stateEpoch != noEpoch && old.stateEpoch > stateEpoch:
+	case old != nil && old.stateEpoch > stateEpoch:
 		return nil, kerr.FencedStateEpoch
 	}
 	if e := m.known(k); e != nil {
@@ -65,6 +65,9 @@ func (m *machine) initialize(k Key, stateEpoch int32, start int64) ([]coord.Reco
 	}
 	nowMs := m.nowMs()
 	next := &state{stateEpoch: stateEpoch, start: start, complete: noCount, createMs: nowMs, writeMs: nowMs}
+	if start != noStart {
+		next.complete = 0
+	}
 	if old != nil {
 		next.snapshotEpoch = old.snapshotEpoch + 1
 	}

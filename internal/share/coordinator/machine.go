@@ -144,8 +144,17 @@ type update struct {
 	batches                 []Batch
 }
 
-// record is what is to be written for an update: the update, or a snapshot when enough of them were (SHC-2).
+// record is what is to be written for an update, where it says nothing with what holds already: the update, or a snapshot when enough of them were (SHC-2).
 func (m *machine) record(k Key, e *entry, u update) coord.Record {
+	if u.leaderEpoch == noEpoch {
+		u.leaderEpoch = e.state.leaderEpoch
+	}
+	if u.start == noStart {
+		u.start = e.start
+	}
+	if u.complete == noCount {
+		u.complete = e.complete
+	}
 	if e.updates < m.env.settings().UpdatesPerSnapshot {
 		u.batches = combine(u.batches, u.start)
 		return updateRecord(k, e.snapshotEpoch, u)
@@ -153,13 +162,7 @@ func (m *machine) record(k Key, e *entry, u update) coord.Record {
 	next, nowMs := *e.state, m.nowMs()
 	next.snapshotEpoch++
 	next.createMs, next.writeMs = nowMs, nowMs
-	if u.leaderEpoch != noEpoch {
-		next.leaderEpoch = u.leaderEpoch
-	}
-	if u.start != noStart {
-		next.start = u.start
-	}
-	next.complete = u.complete
+	next.leaderEpoch, next.start, next.complete = u.leaderEpoch, u.start, u.complete
 	next.batches = combine(append(append([]Batch(nil), e.batches...), u.batches...), next.start)
 	return snapshotRecord(k, &next)
 }

@@ -77,14 +77,28 @@ func TestEpochs(t *testing.T) {
 	w.wantError("write before the beginning", write(0, 0), kerr.InvalidRequest)
 	w.wantError("initialize", w.did(w.m.initialize(testKey, 3, 5)), nil)
 	w.wantError("a lower state epoch (SHC-3)", w.did(w.m.initialize(testKey, 2, 7)), kerr.FencedStateEpoch)
+	w.wantError("write", w.did(w.m.write(testKey, update{stateEpoch: 3, leaderEpoch: 0, start: noStart, complete: noCount})), nil)
+	if s := w.m.held[testKey].state; s.start != 5 || s.complete != 0 {
+		t.Errorf("after a write that says nothing: %+v", s)
+	}
+	records, _, e := w.m.read(testKey, 4)
+	w.wantError("read", w.did(records, e), nil)
 	w.wantError("write", write(3, 4), nil)
 	w.wantError("an earlier leader (SHC-4)", write(3, 3), kerr.FencedLeaderEpoch)
 	w.wantError("no leader", write(3, noEpoch), kerr.InvalidRequest)
-	w.wantError("another state epoch (SHC-3)", write(4, 4), kerr.FencedStateEpoch)
+	w.wantError("a lower state epoch (SHC-3)", write(2, 4), kerr.FencedStateEpoch)
+	w.wantError("a higher state epoch", write(4, 4), nil)
+	w.wantError("no state epoch", write(noEpoch, 4), kerr.InvalidRequest)
+	w.wantError("a range backwards", w.did(w.m.write(testKey, update{stateEpoch: 3, leaderEpoch: 4, start: 5, batches: []Batch{{7, 6, 2, 1}}})), kerr.InvalidRequest)
+	w.wantError("begin with no epoch", w.did(w.m.initialize(testKey, noEpoch, 5)), kerr.InvalidRequest)
+	if _, _, e := w.m.read(testKey, noEpoch); e != kerr.InvalidRequest {
+		t.Errorf("read of nobody: %v", e)
+	}
 	if _, _, e := w.m.read(testKey, 3); e != kerr.FencedLeaderEpoch {
 		t.Errorf("read of an earlier leader: %v", e)
 	}
-	records, s, e := w.m.read(testKey, 6)
+	var s *state
+	records, s, e = w.m.read(testKey, 6)
 	if e != nil || s.start != 5 || len(s.batches) != 1 || len(records) != 1 {
 		t.Errorf("read: %v %v %v", records, s, e)
 	}

@@ -68,7 +68,7 @@ func readAnswer(k Key, s *state) readBack {
 func (m *machine) read(k Key, leaderEpoch int32) ([]coord.Record, *state, *kerr.Error) {
 	e := m.held[k]
 	switch {
-	case k.Partition < 0, e == nil:
+	case k.Partition < 0, e == nil, leaderEpoch < 0:
 		return nil, nil, kerr.InvalidRequest
 	case e.leaderEpoch > leaderEpoch:
 		return nil, nil, kerr.FencedLeaderEpoch
@@ -76,7 +76,7 @@ func (m *machine) read(k Key, leaderEpoch int32) ([]coord.Record, *state, *kerr.
 	if e := m.known(k); e != nil {
 		return nil, nil, e
 	}
-	if leaderEpoch == noEpoch || leaderEpoch == e.leaderEpoch {
+	if leaderEpoch == e.leaderEpoch {
 		return nil, e.state, nil
 	}
 	u := update{stateEpoch: e.stateEpoch, leaderEpoch: leaderEpoch, start: e.start, complete: e.complete}

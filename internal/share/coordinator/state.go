@@ -41,7 +41,7 @@ func (k Key) String() string {
 type state struct {
 	// snapshotEpoch counts the snapshots; stateEpoch those that began anew (SHC-3).
 	snapshotEpoch, stateEpoch int32
-	// leaderEpoch is that of the last writer that said one.
+	// leaderEpoch is that of the last leader that has read the state; 0 when it begins anew.
 	leaderEpoch int32
 	// start is the first offset that is not done with; noStart while that is open.
 	start int64
@@ -62,7 +62,9 @@ func (s *state) with(v *stored.ShareUpdateValue) *state {
 	if v.LeaderEpoch != noEpoch {
 		out.leaderEpoch = v.LeaderEpoch
 	}
-	out.complete = v.DeliveryCompleteCount
+	if v.DeliveryCompleteCount != noCount {
+		out.complete = v.DeliveryCompleteCount
+	}
 	all := slices.Clone(s.batches)
 	for _, b := range v.StateBatches {
 		all = append(all, Batch{b.FirstOffset, b.LastOffset, b.DeliveryState, b.DeliveryCount})

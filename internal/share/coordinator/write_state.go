@@ -2,6 +2,7 @@ package coordinator
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/twmb/franz-go/pkg/kerr"
@@ -68,15 +69,21 @@ func updateOf(p *kmsg.WriteShareGroupStateRequestTopicPartition, version int16) 
 func (m *machine) write(k Key, u update) ([]coord.Record, *kerr.Error) {
 	e := m.held[k]
 	switch {
-	case k.Partition < 0, e == nil, u.leaderEpoch == noEpoch:
+	case k.Partition < 0, e == nil, u.leaderEpoch < 0, u.stateEpoch < 0, u.backwards():
 		return nil, kerr.InvalidRequest
 	case e.leaderEpoch > u.leaderEpoch:
 		return nil, kerr.FencedLeaderEpoch
-	case e.stateEpoch != u.stateEpoch:
+	case e.stateEpoch > u.stateEpoch:
 		return nil, kerr.FencedStateEpoch
 	}
 	if e := m.known(k); e != nil {
 		return nil, e
 	}
+	u.leaderEpoch = noEpoch // a new leader reads before it writes: that is when its epoch is recorded
 	return []coord.Record{m.record(k, e, u)}, nil
+}
+
+// backwards reports whether a range ends before it begins.
+func (u update) backwards() bool {
+	return slices.ContainsFunc(u.batches, func(b Batch) bool { return b.First > b.Last })
 }
