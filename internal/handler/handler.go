@@ -12,6 +12,7 @@ import (
 	"github.com/samsalog/samsa/internal/metadata"
 	"github.com/samsalog/samsa/internal/replica"
 	sharestate "github.com/samsalog/samsa/internal/share/coordinator"
+	"github.com/samsalog/samsa/internal/share"
 	"github.com/samsalog/samsa/internal/txn"
 	"github.com/samsalog/samsa/internal/wire"
 	"github.com/samsalog/samsa/storage/logdir"
@@ -25,6 +26,8 @@ type Deps struct {
 	Controller *controller.Controller
 	Replicas   *replica.Manager
 	Groups     *group.Service
+	// Share hands records out to share groups.
+	Share *share.Manager
 	// LogDirs are the node's log directories with what they hold.
 	LogDirs *logdir.Manager
 	// Transactions coordinates transactions and gives out producer ids.

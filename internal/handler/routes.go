@@ -100,5 +100,7 @@ func (h *Handler) table() map[int16]route {
 		86: same(0, 0, h.deleteShareGroupState),
 		87: same(0, 1, h.readShareGroupStateSummary),
 		94: same(0, 0, h.unregisterController),
+		78: same(1, 2, h.shareFetch),
+		79: same(1, 2, h.shareAcknowledge),
 	}
 }

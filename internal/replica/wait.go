@@ -48,6 +48,9 @@ func (w *Wait) Stop() {
 	w.in = nil
 }
 
+// Wake ends the wait for a reason of the reader's own. It may be called more than once and from anywhere.
+func (w *Wait) Wake() { w.finish() }
+
 func (w *Wait) finish() { w.once.Do(func() { close(w.done) }) }
 
 // watchList holds the waits of one partition.
