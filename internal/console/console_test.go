@@ -86,6 +86,7 @@ func TestMetricsOfAServingNode(t *testing.T) {
 		Dirs:     []DirCounts{{Path: "/a", Online: true, Logs: 2, LogSize: 300, Total: 1 << 40, Usable: 1 << 39}},
 		Topics:   []TopicCounts{{Name: "orders", Partitions: 2, LogSize: 300, Held: 1}},
 		Requests: []RequestCount{{API: "Produce", Version: 13, Count: 7}}, Connections: 4, Accepted: 9, Refused: 1, Invalid: 2,
+		Share:  ShareCounts{Sessions: 2, Partitions: 5, InFlight: 40, Acquired: 100, Expired: 3, Acknowledged: map[string]int64{"accept": 90}},
 		Groups: map[string]int64{"Stable": 3}, GroupCoordinator: GroupCounts{NumOffsets: 12, OffsetCommits: 34}, OpenFiles: 6, MaxOpenFiles: 100,
 		Tasks: []TaskCounts{{Name: "retention", Runs: 5, Failures: 1, LastRun: time.UnixMilli(1700000000500)}},
 	}}
@@ -96,6 +97,8 @@ func TestMetricsOfAServingNode(t *testing.T) {
 		`samsa_topic_partitions_retention_held{topic="orders"} 1`,
 		`samsa_requests_total{api="Produce",version="13"} 7`, `samsa_connections 4`, `samsa_connections_accepted_total 9`,
 		`samsa_connections_refused_total 1`, `samsa_connections_invalid_total 2`, `samsa_groups{state="Stable"} 3`, `samsa_num_offsets 12`, `samsa_offset_commit_count_total 34`,
+		`samsa_share_sessions 2`, `samsa_share_partitions 5`, `samsa_share_records_in_flight 40`, `samsa_share_records_acquired_total 100`,
+		`samsa_share_record_locks_expired_total 3`, `samsa_share_records_acknowledged_total{type="accept"} 90`,
 		`samsa_log_files_open 6`, `samsa_log_files_open_max 100`, `samsa_task_runs_total{task="retention"} 5`,
 		`samsa_task_failures{task="retention"} 1`, `samsa_task_last_run_timestamp_seconds{task="retention"} 1.7000000005e+09`,
 	} {

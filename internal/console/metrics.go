@@ -15,6 +15,7 @@ type metrics struct {
 	topicSize, topicPartitions, topicHeld                           *prometheus.Desc
 	requests, connections, accepted, refused, invalid               *prometheus.Desc
 	coordinator                                                     []groupMetric
+	share                                                           shareMetrics
 	groups, openFiles, maxOpenFiles, taskRuns, taskFailed, taskLast *prometheus.Desc
 }
 
@@ -25,6 +26,7 @@ func newMetrics(n Node) *metrics {
 	return &metrics{
 		n:               n,
 		coordinator:     groupMetrics(desc),
+		share:           newShareMetrics(desc),
 		state:           desc("state", "1 for the state that the node is in.", "state"),
 		loadPartitions:  desc("load_partitions", "Partitions that a log directory held at the start.", "dir"),
 		loaded:          desc("load_partitions_done", "Partitions of them that were loaded or set aside.", "dir"),
@@ -96,6 +98,7 @@ func (m *metrics) collect(out sink, c Counts) {
 	for state, n := range c.Groups {
 		out.gauge(m.groups, float64(n), state)
 	}
+	m.share.collect(out, c.Share)
 	for _, g := range m.coordinator {
 		s := out.counter
 		if g.gauge {

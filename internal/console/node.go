@@ -53,6 +53,7 @@ type Counts struct {
 	Accepted, Refused, Invalid uint64
 	// Groups is how many consumer groups are in each state.
 	Groups map[string]int64
+	Share  ShareCounts
 	// GroupCoordinator are the counts of the group coordinator.
 	GroupCoordinator GroupCounts
 	// OpenFiles are the files of logs that are open, MaxOpenFiles how many may be.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"maps"
 	"slices"
 	"sync"
 	"testing"
@@ -74,25 +75,20 @@ func (m *memoryPersister) ReadState(_ context.Context, r *kmsg.ReadShareGroupSta
 		p.ErrorCode = kerr.InvalidRequest.Code
 	} else {
 		p.StateEpoch, p.StartOffset = s.epoch, int64(s.start)
-		for _, o := range slices.Sorted(keys(s.records)) {
+		for _, o := range slices.Sorted(maps.Keys(s.records)) {
+			r := s.records[o]
+			if l := len(p.StateBatches) - 1; l >= 0 && p.StateBatches[l].LastOffset+1 == int64(o) && p.StateBatches[l].DeliveryState == int8(r.State) && p.StateBatches[l].DeliveryCount == r.Count {
+				p.StateBatches[l].LastOffset++
+				continue
+			}
 			b := kmsg.NewReadShareGroupStateResponseTopicPartitionStateBatch()
-			b.FirstOffset, b.LastOffset, b.DeliveryState, b.DeliveryCount = int64(o), int64(o), int8(s.records[o].State), s.records[o].Count
+			b.FirstOffset, b.LastOffset, b.DeliveryState, b.DeliveryCount = int64(o), int64(o), int8(r.State), r.Count
 			p.StateBatches = append(p.StateBatches, b)
 		}
 	}
 	t.Partitions = append(t.Partitions, p)
 	resp.Topics = append(resp.Topics, t)
 	return resp
-}
-
-func keys[K comparable, V any](m map[K]V) func(func(K) bool) {
-	return func(yield func(K) bool) {
-		for k := range m {
-			if !yield(k) {
-				return
-			}
-		}
-	}
 }
 
 func (m *memoryPersister) WriteState(ctx context.Context, r *kmsg.WriteShareGroupStateRequest) *kmsg.WriteShareGroupStateResponse {

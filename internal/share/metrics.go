@@ -4,6 +4,7 @@ import (
 	"sync/atomic"
 
 	"github.com/samsalog/samsa/internal/share/window"
+	"github.com/samsalog/samsa/record"
 )
 
 // counters are what the manager counts.
@@ -12,11 +13,12 @@ type counters struct {
 	acknowledgements      [window.Renew + 1]atomic.Int64
 }
 
-// acknowledged counts records by what was said of them. Ranges were found in the window, so that their size is real.
-func (c *counters) acknowledged(acks []window.Ack) {
+// acknowledged counts records by what was said of them, from the start of the window on: up to there ranges were found in
+// it, so that their size is real.
+func (c *counters) acknowledged(acks []window.Ack, start record.Offset) {
 	for _, a := range acks {
 		if len(a.Types) == 1 {
-			c.acknowledgements[a.Types[0]].Add(int64(a.Last - a.First + 1))
+			c.acknowledgements[a.Types[0]].Add(max(0, int64(a.Last-max(a.First, start)+1)))
 			continue
 		}
 		for _, t := range a.Types {

@@ -117,10 +117,10 @@ func (p *partition) acknowledge(member string, acks []window.Ack) *Outcome {
 	if s.Renew {
 		p.m.alarm.at(p, terms.Renewed)
 	}
+	p.m.counters.acknowledged(acks, p.mu.window.Start())
 	if c == nil {
 		return concluded(nil)
 	}
-	p.m.counters.acknowledged(acks)
 	return p.persistLocked(c, false)
 }
 

@@ -81,6 +81,9 @@ func (c *conn) close() {
 	c.nc.Close()
 	c.in.close()
 	c.out.close()
+	if c.s.o.Gone != nil {
+		c.s.o.Gone(&c.client)
+	}
 }
 
 // wake interrupts a read, so that the connection's goroutine sees that the server stops.

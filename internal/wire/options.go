@@ -23,6 +23,9 @@ type Options struct {
 	// Observe is told of every request that was answered, after its reply was handed to the socket's buffer.
 	// It runs on the connection's goroutine and must be quick. nil is allowed.
 	Observe func(Observation)
+	// Gone is told of every client whose connection has ended, after its last request was answered. It runs on the
+	// connection's goroutine and must be quick. nil is allowed.
+	Gone func(*Client)
 }
 
 // Limits bound what clients may take. Zero fields mean the default.

@@ -391,3 +391,25 @@ func TestCoalescing(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestGoneIsToldOnceOfEachClient: with the Client that its requests carried.
+func TestGoneIsToldOnceOfEachClient(t *testing.T) {
+	gone, seen := make(chan *Client, 4), make(chan *Client, 4)
+	_, addr := start(t, Options{Gone: func(c *Client) { gone <- c }, Handler: handlerFunc(func(ctx context.Context, r *Request) Reply {
+		seen <- r.Client
+		return plain(ctx, r)
+	})})
+	for range 2 {
+		c := dial(t, addr)
+		req := kmsg.NewPtrHeartbeatRequest()
+		c.write(encode(req, 4, 1))
+		c.answer(req, 1)
+		c.Close()
+		if had, told := <-seen, <-gone; had != told {
+			t.Errorf("told of %v, want %v", told, had)
+		}
+	}
+	if len(gone) != 0 {
+		t.Error("told twice")
+	}
+}
