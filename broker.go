@@ -12,6 +12,7 @@ import (
 	"github.com/samsalog/samsa/internal/group"
 	"github.com/samsalog/samsa/internal/metadata"
 	"github.com/samsalog/samsa/internal/replica"
+	sharegroup "github.com/samsalog/samsa/internal/share"
 	sharestate "github.com/samsalog/samsa/internal/share/coordinator"
 	"github.com/samsalog/samsa/internal/txn"
 	"github.com/samsalog/samsa/internal/wire"
@@ -26,6 +27,7 @@ type Broker struct {
 	groups     *group.Service
 	txns       *txn.Service
 	shareState *sharestate.Service
+	share      *sharegroup.Manager
 	server     *wire.Server
 	ctl        *controller.Controller
 	console    *console.Server // nil without samsa.http.listen
@@ -72,6 +74,7 @@ func (b *Broker) Shutdown(ctx context.Context) error {
 		b.serving.Wait()
 		// The coordinators still append; they end before the logs do. Ends of transactions go through the groups.
 		b.txns.Close()
+		b.share.Close()
 		b.shareState.Close()
 		b.groups.Close()
 		b.replicas.Close()

@@ -99,7 +99,9 @@ func (s *starting) host(context.Context) error {
 	})
 	s.undos = append(s.undos, b.replicas.Close)
 	s.startCoordinators()
+	s.startShareLeader()
 	b.replicas.Observe(coordinatorObserver{b})
+	b.replicas.Observe(b.share)
 	b.replicas.Start(b.store.Image())
 	b.store.Subscribe(b.replicas)
 	b.store.Subscribe(b.groups)
@@ -123,10 +125,10 @@ func (s *starting) serve(context.Context) error {
 	h := handler.New(handler.Deps{
 		Config: s.current, Metadata: b.store, Controller: s.ctl, Replicas: b.replicas, Groups: b.groups, LogDirs: b.dirs,
 		Transactions: b.txns, CreateOffsetsTopic: s.createOffsetsTopic, CreateTransactionsTopic: s.createTransactionsTopic,
-		ShareState: b.shareState, CreateShareStateTopic: s.createShareStateTopic,
+		Share: b.share, ShareState: b.shareState, CreateShareStateTopic: s.createShareStateTopic,
 		Logger: s.room("handler"), Levels: &s.levels, NodeID: s.nodeID(),
 	})
-	b.server = wire.NewServer(wire.Options{Handler: h, Logger: s.room("wire"), Limits: s.limits(l)})
+	b.server = wire.NewServer(wire.Options{Handler: h, Logger: s.room("wire"), Limits: s.limits(l), Gone: b.clientGone})
 	for i, ln := range b.bound {
 		at := b.listeners[i]
 		b.serving.Go(func() {

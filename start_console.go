@@ -98,6 +98,7 @@ func (n node) Counts() console.Counts {
 	for state, count := range g.Groups {
 		c.Groups[state.String()] = count
 	}
+	c.Share = b.countShares()
 	for _, t := range b.dirs.Tasks() {
 		c.Tasks = append(c.Tasks, console.TaskCounts{Name: t.Name, Runs: t.Runs, Failures: t.Failures, LastRun: t.LastRun})
 	}

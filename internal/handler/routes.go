@@ -92,6 +92,8 @@ func (h *Handler) table() map[int16]route {
 		69: same(0, 1, h.consumerGroupDescribe),
 		74: same(0, 1, h.listConfigResources),
 		75: same(0, 0, h.describeTopicPartitions),
+		78: same(1, 2, h.shareFetch),
+		79: same(1, 2, h.shareAcknowledge),
 		80: same(0, 1, h.addRaftVoter),
 		81: same(0, 0, h.removeRaftVoter),
 		83: same(0, 0, h.initializeShareGroupState),
@@ -100,7 +102,5 @@ func (h *Handler) table() map[int16]route {
 		86: same(0, 0, h.deleteShareGroupState),
 		87: same(0, 1, h.readShareGroupStateSummary),
 		94: same(0, 0, h.unregisterController),
-		78: same(1, 2, h.shareFetch),
-		79: same(1, 2, h.shareAcknowledge),
 	}
 }
