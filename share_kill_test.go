@@ -22,6 +22,7 @@ type shareMember struct {
 	t      *testing.T
 	cl     *kgo.Client
 	topic  [16]byte
+	group  string
 	member string
 	epoch  int32
 	// accepted are offsets whose acceptance was answered; delivered counts deliveries.
@@ -30,12 +31,10 @@ type shareMember struct {
 	random    *rand.Rand
 }
 
-const shareTestGroup = "killed-share"
-
 // initialise gives the share partition its first state, as the group coordinator does when it assigns it.
 func (m *shareMember) initialise(ctx context.Context) error {
 	r := kmsg.NewPtrInitializeShareGroupStateRequest()
-	r.GroupID = shareTestGroup
+	r.GroupID = m.group
 	topic := kmsg.NewInitializeShareGroupStateRequestTopic()
 	topic.TopicID = m.topic
 	p := kmsg.NewInitializeShareGroupStateRequestTopicPartition()
@@ -52,7 +51,7 @@ func (m *shareMember) initialise(ctx context.Context) error {
 // fetch acquires records; every one of them must come with its bytes, and none may have been accepted.
 func (m *shareMember) fetch(ctx context.Context) ([]kmsg.ShareFetchResponseTopicPartitionAcquiredRecord, error) {
 	r := kmsg.NewPtrShareFetchRequest()
-	group := shareTestGroup
+	group := m.group
 	r.GroupID, r.MemberID, r.ShareSessionEpoch = &group, &m.member, m.epoch
 	r.MaxWaitMillis, r.MinBytes, r.MaxBytes, r.MaxRecords, r.BatchSize = 200, 1, 1<<20, 100, 20
 	r.ShareAcquireMode = int8(m.random.IntN(2))
@@ -109,7 +108,7 @@ func (m *shareMember) check(got *kmsg.ShareFetchResponseTopicPartition) {
 // acknowledge accepts some of what was acquired, releases some, and keeps some.
 func (m *shareMember) acknowledge(ctx context.Context, acquired []kmsg.ShareFetchResponseTopicPartitionAcquiredRecord) error {
 	r := kmsg.NewPtrShareAcknowledgeRequest()
-	group := shareTestGroup
+	group := m.group
 	r.GroupID, r.MemberID, r.ShareSessionEpoch = &group, &m.member, m.epoch
 	topic, p := kmsg.NewShareAcknowledgeRequestTopic(), kmsg.NewShareAcknowledgeRequestTopicPartition()
 	topic.TopicID = m.topic
@@ -190,7 +189,7 @@ func TestKilledBrokerKeepsShareState(t *testing.T) {
 	}
 	defer cl.Close()
 	createTopic(t, cl, "shared", 1)
-	m := &shareMember{t: t, cl: cl, member: "m", accepted: map[int64]bool{}, delivered: map[int64]int{}, random: rand.New(rand.NewPCG(1, 2))}
+	m := &shareMember{t: t, cl: cl, group: "killed-share", member: "m", accepted: map[int64]bool{}, delivered: map[int64]int{}, random: rand.New(rand.NewPCG(1, 2))}
 	m.topic = topicID(t, cl, "shared")
 	eventually(t, "the state is initialised", func() bool { return m.initialise(t.Context()) == nil })
 	for round := range rounds {
