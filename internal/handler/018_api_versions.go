@@ -51,6 +51,9 @@ func (h *Handler) apiVersions(_ context.Context, r *wire.Request) wire.Reply {
 		return wire.Reply{Body: resp}
 	}
 	for _, key := range slices.Sorted(maps.Keys(h.routes)) {
+		if h.routes[key].untold {
+			continue
+		}
 		k := kmsg.NewApiVersionsResponseApiKey()
 		k.ApiKey, k.MinVersion, k.MaxVersion = key, h.routes[key].listed, h.routes[key].max
 		resp.ApiKeys = append(resp.ApiKeys, k)
