@@ -22,7 +22,7 @@ type shareFetchAnswer struct {
 	acks     []*shareAcks
 	image    *metadata.Image
 	listener string
-	// incremental answers leave out partitions that have nothing to tell.
+	// incremental answers leave out partitions that have nothing to tell, others only those that had no room.
 	incremental bool
 }
 
@@ -51,7 +51,7 @@ func (a *shareFetchAnswer) rows() [][]*sharePart {
 		acked[k.part] = k
 	}
 	for _, r := range a.results {
-		if a.incremental && r.Err == nil && len(r.Acquired) == 0 && acked[r.Part] == nil {
+		if r.Err == nil && len(r.Acquired) == 0 && acked[r.Part] == nil && (a.incremental || !r.Read) {
 			continue
 		}
 		s := row(r.Part)

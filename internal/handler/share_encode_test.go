@@ -27,7 +27,7 @@ func TestShareFetchEncoderMatchesGenerated(t *testing.T) {
 		a := &shareFetchAnswer{lock: 30 * time.Second, image: image, listener: "L", incremental: rapid.Bool().Draw(t, "incremental")}
 		want := map[share.Part]int{}
 		for i := range rapid.IntRange(0, 5).Draw(t, "partitions") {
-			r := share.FetchResult{Part: share.Part{Topic: topic, Partition: int32(i)}}
+			r := share.FetchResult{Part: share.Part{Topic: topic, Partition: int32(i)}, Read: rapid.Bool().Draw(t, "read")}
 			if rapid.Bool().Draw(t, "other topic") {
 				r.Part.Topic = record.UUID{0: 6}
 			}
@@ -70,7 +70,7 @@ func TestShareFetchEncoderMatchesGenerated(t *testing.T) {
 			}
 		}
 		for _, r := range a.results {
-			if !seen[r.Part] && (!a.incremental || r.Err != nil || len(r.Acquired) > 0) {
+			if !seen[r.Part] && (!a.incremental && r.Read || r.Err != nil || len(r.Acquired) > 0) {
 				t.Fatal("not told of", r.Part)
 			}
 		}

@@ -32,8 +32,10 @@ type FetchRequest struct {
 
 // FetchResult is what came of one partition. Region must be released.
 type FetchResult struct {
-	Part     Part
-	Err      error
+	Part Part
+	Err  error
+	// Read says that there was room for records of the partition, so that it was read.
+	Read     bool
 	Region   vfs.Region
 	Acquired []window.AcquiredRecords
 }
@@ -53,7 +55,7 @@ func (m *Manager) Fetch(ctx context.Context, r FetchRequest) []FetchResult {
 	out := make([]FetchResult, len(f.parts))
 	for i := range f.parts {
 		p := &f.parts[i]
-		out[i] = FetchResult{Part: p.Part, Err: p.err, Region: p.region, Acquired: p.acquired}
+		out[i] = FetchResult{Part: p.Part, Err: p.err, Read: p.tried, Region: p.region, Acquired: p.acquired}
 	}
 	return out
 }
@@ -71,8 +73,9 @@ type fetch struct {
 // fetching is one partition of a fetch.
 type fetching struct {
 	Part
-	sp  *partition
-	err error
+	sp    *partition
+	err   error
+	tried bool
 	// offset is where the last read began, spans the record batches that it found, ends where each ends in region.
 	offset   record.Offset
 	region   vfs.Region
@@ -166,6 +169,7 @@ func (f *fetch) read() int {
 	}
 	bytes := 0
 	for _, p := range can {
+		p.tried = true
 		p.read(f.settings.isolation(), max(1, f.MaxBytes/len(can)), bytes == 0, f.MaxRecords)
 		bytes += p.region.Length
 	}
