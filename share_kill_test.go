@@ -176,7 +176,12 @@ func (m *shareMember) consume(until int) {
 // withoutAsking makes a client use its newest versions instead of asking for the broker's.
 func withoutAsking() *kversion.Versions {
 	v := kversion.Tip()
-	v.SetMaxKeyVersion(18, -1)
+	for key := range kmsg.MaxKey + 1 {
+		if r := kmsg.RequestForKey(int16(key)); r != nil {
+			v.SetMaxKeyVersion(int16(key), r.MaxVersion())
+		}
+	}
+	v.SetMaxKeyVersion(int16(kmsg.ApiVersions), -1)
 	return v
 }
 
