@@ -64,6 +64,11 @@ func moveThreads(l config.Layers) int {
 	return l.Int("num.replica.alter.log.dirs.threads")
 }
 
+// producerExpiry is how long an idle producer is remembered on a partition.
+func (s *starting) producerExpiry() time.Duration {
+	return s.current().Duration("producer.id.expiration.ms")
+}
+
 // moveRate is how many bytes a second moves between directories may copy; 0: no limit.
 func (s *starting) moveRate() int64 {
 	l := s.current()

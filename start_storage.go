@@ -41,7 +41,7 @@ func (s *starting) openDirectories(context.Context) error {
 		LogStartInterval:       l.Duration("log.flush.start.offset.checkpoint.interval.ms"),
 		HighWatermarkInterval:  l.Duration("replica.high.watermark.checkpoint.interval.ms"),
 		InitialDelay:           l.Duration("log.initial.task.delay.ms"),
-		ProducerExpiry:         l.Duration("producer.id.expiration.ms"),
+		ProducerExpiry:         s.producerExpiry,
 		BrokerEpoch:            s.b.epoch.Load,
 		Cleaner:                s.cleaner(),
 		MaxOpenFiles:           s.descriptors().files,

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/samsalog/samsa/record"
+	"github.com/samsalog/samsa/storage/producer"
 	"github.com/samsalog/samsa/vfs"
 )
 
@@ -38,8 +39,9 @@ type Options struct {
 	Delay func(d time.Duration, f func())
 	// Rand returns a number in 0 … n-1, for segment.jitter.ms; nil: math/rand.
 	Rand func(n int64) int64
-	// ProducerExpiry is how long an idle producer is remembered; 0: DefaultProducerExpiry.
-	ProducerExpiry time.Duration
+	// ProducerExpiry tells how long an idle producer is remembered, whenever idle ones are looked for; nil:
+	// DefaultProducerExpiry.
+	ProducerExpiry func() time.Duration
 	// SkipTxnVerification accepts transactional batches that were not verified with the coordinator
 	// (transaction.partition.verification.enable=false).
 	SkipTxnVerification bool
@@ -64,8 +66,8 @@ func (o *Options) setDefaults() {
 	if o.Rand == nil {
 		o.Rand = rand.Int64N
 	}
-	if o.ProducerExpiry == 0 {
-		o.ProducerExpiry = DefaultProducerExpiry
+	if o.ProducerExpiry == nil {
+		o.ProducerExpiry = producer.Fixed(DefaultProducerExpiry)
 	}
 	if o.Refuse == nil {
 		o.Refuse = func() error { return nil }

@@ -89,3 +89,20 @@ func TestX06IdleProducer(t *testing.T) {
 		t.Error("a producer of back-dated records has expired an hour after its last append")
 	}
 }
+
+// TestX06ExpiryChanges: another expiry time holds for producers that are known already.
+func TestX06ExpiryChanges(t *testing.T) {
+	w := newWorld(t)
+	expiry := time.Hour
+	l := w.open(func(o *Options) { o.ProducerExpiry = func() time.Duration { return expiry } })
+	defer l.Abandon()
+	w.append(l, from{id: 3}.batch(5), AppendOptions{})
+	w.pass(30 * time.Minute)
+	if n := l.ExpireProducers(); n != 0 {
+		t.Errorf("%d expired before their hour", n)
+	}
+	expiry = time.Minute
+	if n := l.ExpireProducers(); n != 1 {
+		t.Errorf("%d expired after the minute that holds now", n)
+	}
+}

@@ -59,7 +59,7 @@ func Load(ctx context.Context, fsys vfs.FS, dir string) (*Partition, error) {
 	}
 	p := &Partition{Name: filepath.Base(abs), Dir: dir, LogStart: -1, HighWatermark: -1, Cleaned: -1, LastData: -1, list: list, fs: fsys}
 	p.checkpoints(filepath.Dir(abs))
-	state := producer.New(1<<63 - 1)
+	state := producer.New(producer.Fixed(1<<63 - 1))
 	for i, s := range list.Segments {
 		if err := ctx.Err(); err != nil {
 			return nil, err

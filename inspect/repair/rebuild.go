@@ -49,7 +49,7 @@ func indexContent(fsys vfs.FS, path string, base int64) (offsets, times []byte, 
 
 // txnContent is the transaction indexes of all segments of a partition, by base offset.
 func txnContent(fsys vfs.FS, list *logfile.Partition) (map[int64][]byte, error) {
-	state := producer.New(forever)
+	state := producer.New(producer.Fixed(forever))
 	out := map[int64][]byte{}
 	if len(list.Segments) > 0 {
 		base := list.Segments[0].Base

@@ -133,7 +133,7 @@ func partition(ctx context.Context, o *Options, dir string, facts Facts, out fun
 
 // begin starts the replay of producers at the first segment.
 func (c *checker) begin() {
-	c.replay = producer.New(forever)
+	c.replay = producer.New(producer.Fixed(forever))
 	if len(c.list.Segments) == 0 {
 		return
 	}

@@ -29,8 +29,9 @@ type Options struct {
 	RetentionCheckInterval, FlushCheckInterval, RecoveryPointInterval time.Duration
 	LogStartInterval, HighWatermarkInterval, InitialDelay             time.Duration
 	// DeleteDelay is after what time a -delete directory that Load finds is removed; 0: a minute.
-	DeleteDelay    time.Duration
-	ProducerExpiry time.Duration
+	DeleteDelay time.Duration
+	// ProducerExpiry tells how long an idle producer is remembered; nil: a day.
+	ProducerExpiry func() time.Duration
 	// Cleaner is asked for the settings of compaction whenever they matter; nil: nothing is compacted
 	// (log.cleaner.enable=false), and the retention task looks after compacted logs too.
 	Cleaner func() cleaner.Settings

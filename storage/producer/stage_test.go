@@ -20,7 +20,7 @@ type partition struct {
 	now int64
 }
 
-func newPartition() *partition { return &partition{State: New(day), now: 1000} }
+func newPartition() *partition { return &partition{State: New(Fixed(day)), now: 1000} }
 
 // data is a batch of n records of producer 7.
 type data struct {
@@ -369,7 +369,7 @@ func TestRecall(t *testing.T) {
 	add(2, 1, 0)
 	add(2, 1, 1)
 	add(3, 0, 7)
-	s := New(day)
+	s := New(Fixed(day))
 	s.Load(13, []Entry{
 		{ProducerID: 1, LastSequence: 8, LastOffset: 8, CurrentTxnFirstOffset: -1},
 		{ProducerID: 2, ProducerEpoch: 1, LastSequence: 1, LastOffset: 11, CurrentTxnFirstOffset: -1},

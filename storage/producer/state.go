@@ -10,7 +10,7 @@ import (
 
 // State is what one partition knows of its producers.
 type State struct {
-	expiry   time.Duration
+	expiry   func() time.Duration
 	entries  map[record.ProducerID]*entry
 	verified map[record.ProducerID]*verification
 	// guards counts verification guards given out; 0 is never one.
@@ -25,10 +25,14 @@ type State struct {
 	staged staging
 }
 
-// New returns an empty state; producers without an open transaction expire after being idle for expiry.
-func New(expiry time.Duration) *State {
+// New returns an empty state; producers without an open transaction expire after being idle for expiry, which is asked
+// whenever that is looked at.
+func New(expiry func() time.Duration) *State {
 	return &State{expiry: expiry, entries: map[record.ProducerID]*entry{}, verified: map[record.ProducerID]*verification{}}
 }
+
+// Fixed is an expiry that does not change.
+func Fixed(d time.Duration) func() time.Duration { return func() time.Duration { return d } }
 
 // MapEnd is the offset up to which batches have been taken in.
 func (s *State) MapEnd() record.Offset { return s.mapEnd }
@@ -44,9 +48,10 @@ func (s *State) Load(end record.Offset, entries []Entry, nowMs int64) {
 	clear(s.entries)
 	s.ongoing, s.unreplicated = nil, nil
 	s.mapEnd = end
+	limit := s.expiry().Milliseconds()
 	for _, x := range entries {
 		e := restore(x)
-		if s.expired(&e, nowMs) {
+		if e.expired(nowMs, limit) {
 			continue
 		}
 		s.entries[x.ProducerID] = &e
@@ -73,24 +78,24 @@ func Sort(entries []Entry) {
 // Expire forgets producers without an open transaction that have been idle for the expiry time, and verifications as
 // old. It returns how many producers went.
 func (s *State) Expire(nowMs int64) int {
-	gone := 0
+	gone, limit := 0, s.expiry().Milliseconds()
 	for id, e := range s.entries {
-		if s.expired(e, nowMs) {
+		if e.expired(nowMs, limit) {
 			delete(s.entries, id)
 			gone++
 		}
 	}
 	for id, v := range s.verified {
-		if nowMs-v.createdMs >= s.expiry.Milliseconds() {
+		if nowMs-v.createdMs >= limit {
 			delete(s.verified, id)
 		}
 	}
 	return gone
 }
 
-func (s *State) expired(e *entry, nowMs int64) bool {
+func (e *entry) expired(nowMs, limitMs int64) bool {
 	last := max(e.lastTimestamp, e.seenMs)
-	return e.txnFirstOffset < 0 && nowMs-last >= s.expiry.Milliseconds()
+	return e.txnFirstOffset < 0 && nowMs-last >= limitMs
 }
 
 // Duplicate reports whether the batch repeats one of the producer's last five, and which. Only batches of clients are
