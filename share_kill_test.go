@@ -2,6 +2,7 @@ package samsa_test
 
 import (
 	"context"
+	"encoding/base64"
 	"errors"
 	"math/rand/v2"
 	"strconv"
@@ -34,6 +35,11 @@ type shareMember struct {
 
 // initialise gives the share partition its first state, as the group coordinator does when it assigns it.
 func (m *shareMember) initialise(ctx context.Context) error {
+	find := kmsg.NewPtrFindCoordinatorRequest() // which has the state's topic made
+	find.CoordinatorType, find.CoordinatorKeys = 2, []string{m.group + ":" + base64.RawURLEncoding.EncodeToString(m.topic[:]) + ":0"}
+	if _, err := m.cl.SeedBrokers()[0].Request(ctx, find); err != nil {
+		return err
+	}
 	r := kmsg.NewPtrInitializeShareGroupStateRequest()
 	r.GroupID = m.group
 	topic := kmsg.NewInitializeShareGroupStateRequestTopic()

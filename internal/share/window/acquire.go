@@ -167,13 +167,14 @@ func (a *acquiring) part(b *batch) {
 		case b.gap:
 			take = min(take, int64(a.batchEnd(s.First+record.Offset(a.max-a.n-1))-s.First+1))
 		}
-		if portion >= 0 {
-			take = min(take, max(1, portion-n))
+		// A portion that is exceeded already does not end what was begun, as in Kafka.
+		if n < portion {
+			take = min(take, portion-n)
 		}
 		s.Last = s.First + record.Offset(take) - 1
 		i = a.take(b, i, s, n > 0)
 		n += take
-		if last || portion >= 0 && n >= portion || (a.Mode == RecordLimit || b.gap) && a.n >= a.max {
+		if last || n == portion || (a.Mode == RecordLimit || b.gap) && a.n >= a.max {
 			return
 		}
 	}
