@@ -61,6 +61,9 @@ func groupSettings(l config.Layers, i *metadata.Image) group.Settings {
 	return group.Settings{
 		ConsumerProtocol: i.Features[metadata.GroupVersionFeature] >= 1 &&
 			slices.Contains(l.List("group.coordinator.rebalance.protocols"), "consumer"),
+		StreamsProtocol: i.Features[metadata.StreamsVersionFeature] >= 1 &&
+			slices.Contains(l.List("group.coordinator.rebalance.protocols"), "streams"),
+		StreamsMaxSize:                l.Int("group.streams.max.size"),
 		ConsumerMaxSize:               l.Int("group.consumer.max.size"),
 		ConsumerAssignors:             l.List("group.consumer.assignors"),
 		Upgrade:                       policy == "BIDIRECTIONAL" || policy == "UPGRADE",
@@ -86,6 +89,27 @@ func consumerConfig(l config.Layers, i *metadata.Image, id string) group.Consume
 	}
 }
 
+// streamsConfig is what holds for one group of the streams protocol.
+func streamsConfig(l config.Layers, i *metadata.Image, id string) group.StreamsConfig {
+	own := i.Config(metadata.ConfigResource{Type: metadata.GroupResource, Name: id})
+	ms := func(key string) time.Duration { return time.Duration(l.GroupInt(key, own)) * time.Millisecond }
+	return group.StreamsConfig{
+		SessionTimeout: ms("streams.session.timeout.ms"), HeartbeatInterval: ms("streams.heartbeat.interval.ms"),
+		TaskOffsetInterval: ms("streams.task.offset.interval.ms"), AssignmentInterval: ms("streams.assignment.interval.ms"),
+		InitialDelay: ms("streams.initial.rebalance.delay.ms"), AcceptableRecoveryLag: l.GroupLong("streams.acceptable.recovery.lag", own),
+		Standbys: l.GroupInt("streams.num.standby.replicas", own), RackTags: l.GroupList("streams.rack.aware.assignment.tags", own),
+	}
+}
+
+// createInternalTopic makes a topic that a streams application needs.
+func (s *starting) createInternalTopic(name string, partitions int32, rf int16, configs map[string]string) error {
+	if rf == 0 {
+		rf = int16(s.current().Int("default.replication.factor"))
+	}
+	_, err := s.ctl.CreateTopic(name, partitions, rf, configs)
+	return err
+}
+
 // createOffsetsTopic makes the topic that groups keep their state in, with the settings that Kafka gives it.
 func (s *starting) createOffsetsTopic() error {
 	l := s.current()
@@ -102,9 +126,10 @@ func (s *starting) createOffsetsTopic() error {
 func (s *starting) startCoordinators() {
 	b := s.b
 	b.groups = group.NewService(group.Options{
-		Config:             func() group.Settings { return groupSettings(s.current(), b.store.Image()) },
-		ConsumerConfig:     func(id string) group.ConsumerConfig { return consumerConfig(s.current(), b.store.Image(), id) },
-		Metadata:           b.store.Image,
+		Config:         func() group.Settings { return groupSettings(s.current(), b.store.Image()) },
+		ConsumerConfig: func(id string) group.ConsumerConfig { return consumerConfig(s.current(), b.store.Image(), id) },
+		StreamsConfig:  func(id string) group.StreamsConfig { return streamsConfig(s.current(), b.store.Image(), id) },
+		Metadata:       b.store.Image, CreateInternalTopic: s.createInternalTopic,
 		CreateOffsetsTopic: s.createOffsetsTopic, AppendError: coordinatorError, Logger: s.room("group"),
 		CommitTimeout: s.current().Duration("offsets.commit.timeout.ms"), LoadBufferBytes: s.current().Int("offsets.load.buffer.size"),
 		VerifyTxn: func(ctx context.Context, v group.TxnVerification) int16 {

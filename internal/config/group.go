@@ -54,6 +54,16 @@ func (l Layers) GroupBool(key string, overrides map[string]string) bool {
 	return l.groupValue(groupKey(key, Boolean), overrides).Bool
 }
 
+// GroupList returns the value of a list key of a group with these configs.
+func (l Layers) GroupList(key string, overrides map[string]string) []string {
+	return l.groupValue(groupKey(key, List), overrides).List
+}
+
+// GroupLong returns the value of a long key of a group with these configs.
+func (l Layers) GroupLong(key string, overrides map[string]string) int64 {
+	return l.groupValue(groupKey(key, Long), overrides).Int
+}
+
 func groupKey(key string, t Type) *Definition {
 	d := GroupKeys().Lookup(key)
 	if d == nil || d.Type != t {

@@ -26,6 +26,14 @@ func checkTopicName(name string) *Error {
 	return nil
 }
 
+// CheckTopicName tests whether a topic may be called so; a refusal is an *Error.
+func CheckTopicName(name string) error {
+	if err := checkTopicName(name); err != nil {
+		return err
+	}
+	return nil
+}
+
 func isIllegal(c rune) bool {
 	return !(c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '.' || c == '_' || c == '-')
 }

@@ -52,6 +52,7 @@ func (m *machine) replayConsumer(id string, r coord.Replayed) error {
 		m.consumers[id] = g
 		m.env.counters.consumerGroups.Add(1)
 		delete(m.foreign, id)
+		m.dropStreams(m.streams[id])
 		if old := m.groups[id]; old != nil && old.isSimple() {
 			m.remove(old)
 		}
@@ -228,9 +229,9 @@ func (m *machine) resolveExpressions(g *consumerGroup) coord.Result {
 	}}
 }
 
-// topicsChanged tells the consumer groups that read them of new, grown and deleted topics.
+// topicsChanged tells the groups that read them of new, grown and deleted topics.
 func (s *Service) topicsChanged(d *metadata.Delta) {
-	if s.env.counters.consumerGroups.Load() == 0 {
+	if s.env.counters.consumerGroups.Load() == 0 && s.env.counters.streamsGroups.Load() == 0 {
 		return // groups that are read later look for themselves
 	}
 	names := map[string]struct{}{}
@@ -262,5 +263,8 @@ func (m *machine) noteTopics(names map[string]struct{}, listChanged bool) {
 		if listChanged && g.HasExpressions() {
 			m.resolveIn(g, resolveDelay)
 		}
+	}
+	for _, g := range m.streams {
+		g.refresh = g.refresh || g.NeedsAny(names)
 	}
 }

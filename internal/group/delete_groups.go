@@ -30,12 +30,12 @@ func (s *Service) DeleteGroups(_ context.Context, _ Caller, req *kmsg.DeleteGrou
 
 // deleteGroup removes a group without members and its offsets, those of open transactions included.
 func (m *machine) deleteGroup(id string, a *answer[int16]) coord.Result {
-	g, f, k := m.groups[id], m.foreignTo(id), m.consumerOf(id)
+	g, f, k, x := m.groups[id], m.foreignTo(id), m.consumerOf(id), m.streamsOf(id)
 	switch {
-	case g == nil && f == nil && k == nil:
+	case g == nil && f == nil && k == nil && x == nil:
 		a.give(kerr.GroupIDNotFound.Code)
 		return coord.None()
-	case g != nil && g.state != Empty, f != nil && !f.empty(), k != nil && len(k.Members) > 0:
+	case g != nil && g.state != Empty, f != nil && !f.empty(), k != nil && len(k.Members) > 0, x != nil && len(x.Members) > 0:
 		a.give(kerr.NonEmptyGroup.Code)
 		return coord.None()
 	}
@@ -46,6 +46,8 @@ func (m *machine) deleteGroup(id string, a *answer[int16]) coord.Result {
 		records = append(records, f.tombstones()...)
 	case k != nil:
 		records = append(records, k.Tombstones()...)
+	case x != nil:
+		records = append(records, x.Tombstones()...)
 	default:
 		records = append(records, groupTombstone(id))
 	}

@@ -39,6 +39,11 @@ func (m *machine) expire() coord.Result {
 			records = append(records, g.Tombstones()...)
 		}
 	}
+	for id, g := range m.streams {
+		if m.offsets.stable[id] == nil && len(m.offsets.open[id]) == 0 && len(g.Members) == 0 {
+			records = append(records, g.Tombstones()...)
+		}
+	}
 	if len(records) == 0 {
 		return coord.None()
 	}
@@ -67,6 +72,12 @@ func (m *machine) groupTombstones(id string) []coord.Record {
 		}
 		return c.Tombstones()
 	}
+	if g := m.streams[id]; g != nil {
+		if len(g.Members) > 0 {
+			return nil
+		}
+		return g.Tombstones()
+	}
 	if f := m.foreign[id]; f != nil && f.kind != shareKind && f.empty() {
 		return f.tombstones()
 	}
@@ -80,7 +91,7 @@ func (m *machine) groupTombstones(id string) []coord.Record {
 //   - an expire timestamp that the client asked for is kept to, whatever the broker's retention;
 //   - nothing expires while a transaction may replace it.
 func (m *machine) expiredOffsets(id string) []coord.Record {
-	g, f, k := m.groups[id], m.foreign[id], m.consumerOf(id)
+	g, f, k, x := m.groups[id], m.foreign[id], m.consumerOf(id), m.streamsOf(id)
 	switch {
 	case g == nil && f != nil && !f.empty():
 		return nil // it cannot be known what its members read
@@ -91,7 +102,7 @@ func (m *machine) expiredOffsets(id string) []coord.Record {
 	nowMs, retentionMs := m.nowMs(), m.env.settings().OffsetsRetention.Milliseconds()
 	m.offsets.stable.each(id, func(topic string, partition int32, c committed) {
 		switch {
-		case g != nil && g.isSubscribed(topic), k != nil && k.IsSubscribed(topic):
+		case g != nil && g.isSubscribed(topic), k != nil && k.IsSubscribed(topic), x != nil && x.IsSubscribed(topic):
 		case m.offsets.isPending(id, topic, partition):
 		case c.expireMs >= 0 && nowMs >= c.expireMs, c.expireMs < 0 && nowMs-expiryBase(g, c) >= retentionMs:
 			out = append(out, offsetTombstone(id, topic, partition))

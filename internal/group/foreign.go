@@ -34,7 +34,7 @@ func kindOf(recordType int16) (kind, bool) {
 
 // isMemberType reports whether a record type holds one member's description.
 func isMemberType(recordType int16) bool {
-	return recordType == 10 || recordType == 19
+	return recordType == 10
 }
 
 // foreignGroup is a group of a kind that is not served: its records are only remembered, so that its id is not
@@ -97,6 +97,7 @@ func (m *machine) replayForeign(k kind, group string, r coord.Replayed) {
 	}
 	f.keys[string(r.Key)] = struct{}{}
 	m.dropConsumer(m.consumers[group])
+	m.dropStreams(m.streams[group])
 	if g := m.groups[group]; g != nil && g.isSimple() {
 		m.remove(g)
 	}
@@ -104,7 +105,7 @@ func (m *machine) replayForeign(k kind, group string, r coord.Replayed) {
 
 // foreignTo returns the group of another kind that owns the id, nil if a classic group or nobody does.
 func (m *machine) foreignTo(group string) *foreignGroup {
-	if m.groups[group] != nil || m.consumers[group] != nil {
+	if m.groups[group] != nil || m.consumers[group] != nil || m.streams[group] != nil {
 		return nil
 	}
 	return m.foreign[group]

@@ -31,14 +31,16 @@ func (m *machine) groupToJoin(j *joining) (*classicGroup, []coord.Record, *joinR
 	if g := m.groups[j.group]; g != nil {
 		return g, nil, nil
 	}
-	f, k := m.foreign[j.group], m.consumers[j.group]
+	f, k, x := m.foreign[j.group], m.consumers[j.group], m.streams[j.group]
 	switch {
-	case f != nil:
+	case f != nil, x != nil && len(x.Members) > 0:
 		return nil, nil, joinFailed("", kerr.InconsistentGroupProtocol.Code)
 	case j.memberID != "":
 		return nil, nil, joinFailed(j.memberID, kerr.UnknownMemberID.Code)
 	case k != nil:
 		return nil, k.Tombstones(), nil
+	case x != nil:
+		return nil, x.Tombstones(), nil
 	}
 	return nil, nil, nil
 }
@@ -47,7 +49,7 @@ func (m *machine) groupToJoin(j *joining) (*classicGroup, []coord.Record, *joinR
 // fails, the group has never been there.
 func (m *machine) joinNewGroup(g *classicGroup, j *joining, dead []coord.Record) coord.Result {
 	j.answer.hold()
-	k := m.consumers[g.id]
+	k, x := m.consumers[g.id], m.streams[g.id]
 	r := m.joinGroup(g, j)
 	r.Records = append(append(dead, newGroupRecord(g)), r.Records...)
 	r.Applied = true
@@ -59,6 +61,8 @@ func (m *machine) joinNewGroup(g *classicGroup, j *joining, dead []coord.Record)
 			j.answer.replace(joinFailed("", code(err)))
 		case k != nil && m.consumers[g.id] == k:
 			m.dropConsumer(k)
+		case x != nil && m.streams[g.id] == x:
+			m.dropStreams(x)
 		}
 		j.answer.release()
 	})

@@ -15,6 +15,7 @@ import (
 const (
 	classicType  = "classic"
 	consumerType = "consumer"
+	streamsType  = "streams" // the protocol type too
 )
 
 // ListGroups answers a ListGroups request (versions 0 to 5) with the groups of all partitions led here, by name.
@@ -64,6 +65,11 @@ func (m *machine) list(states, types []string) []kmsg.ListGroupsResponseGroup {
 	for id := range m.consumers {
 		if k := m.consumerOf(id); k != nil {
 			add(id, consumerProtocolType, k.State(), consumerType)
+		}
+	}
+	for id := range m.streams {
+		if g := m.streamsOf(id); g != nil {
+			add(id, streamsType, g.State(), streamsType)
 		}
 	}
 	return out

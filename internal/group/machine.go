@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/samsalog/samsa/internal/coord"
-	"github.com/samsalog/samsa/internal/group/consumer"
+	"github.com/samsalog/samsa/internal/group/view"
 	"github.com/samsalog/samsa/internal/metadata"
 	"github.com/samsalog/samsa/internal/stored"
 	"github.com/samsalog/samsa/record"
@@ -23,31 +23,38 @@ type env struct {
 	image func() *metadata.Image
 	// consumerConfig gives what holds for one group of the consumer protocol.
 	consumerConfig func(group string) ConsumerConfig
-	now            func() time.Time
-	rand           io.Reader
-	logger         *slog.Logger
-	counters       counters
+	// streamsConfig gives what holds for one group of the streams protocol.
+	streamsConfig func(group string) StreamsConfig
+	now           func() time.Time
+	rand          io.Reader
+	logger        *slog.Logger
+	counters      counters
 }
 
 // topicFinder is what the coordinator needs of the metadata; metadata.Topics is one.
-type topicFinder = consumer.Topics
+type topicFinder = view.Topics
 
 // machine is the state of one partition of the offsets topic: the groups and offsets that hash to it.
 type machine struct {
 	env    *env
 	timers *coord.Timers
 	groups map[string]*classicGroup
-	// consumers are the groups of the consumer protocol, foreign those of kinds that are not served (GROUP-5).
+	// consumers are the groups of the consumer protocol, streams those of the streams protocol, foreign those of kinds
+	// that are not served (GROUP-5).
 	consumers map[string]*consumerGroup
+	streams   map[string]*streamsGroup
 	foreign   map[string]*foreignGroup
-	offsets   offsets
-	expiry    *coord.Timer
+	// initial runs while an empty streams group that got its first member waits for more.
+	initial map[string]*coord.Timer
+	offsets offsets
+	expiry  *coord.Timer
 }
 
 func newMachine(e *env, timers *coord.Timers) *machine {
 	return &machine{
 		env: e, timers: timers,
-		groups: map[string]*classicGroup{}, consumers: map[string]*consumerGroup{}, foreign: map[string]*foreignGroup{}, offsets: newOffsets(),
+		groups: map[string]*classicGroup{}, consumers: map[string]*consumerGroup{}, streams: map[string]*streamsGroup{}, initial: map[string]*coord.Timer{},
+		foreign: map[string]*foreignGroup{}, offsets: newOffsets(),
 	}
 }
 
@@ -64,6 +71,8 @@ func (m *machine) Replay(r coord.Replayed) error {
 	switch k, foreign := kindOf(recordType); {
 	case foreign && k == consumerKind:
 		return m.replayConsumer(group, r)
+	case foreign && k == streamsKind:
+		return m.replayStreams(group, r)
 	case foreign:
 		m.replayForeign(k, group, r)
 		return nil
@@ -120,7 +129,7 @@ func decodeValue[T stored.Message](b []byte, recordType int16) (T, error) {
 // simpleGroup makes the group that offsets belong to when nobody manages it: a group of consumers that assign
 // their partitions themselves. Nothing is written for it.
 func (m *machine) simpleGroup(id string) {
-	if m.groups[id] == nil && m.consumers[id] == nil && m.foreign[id] == nil {
+	if m.groups[id] == nil && m.consumers[id] == nil && m.streams[id] == nil && m.foreign[id] == nil {
 		m.insert(newClassicGroup(id, m.nowMs()))
 	}
 }
@@ -133,6 +142,7 @@ func (m *machine) replayGroup(id string, r coord.Replayed) error {
 		return nil
 	}
 	m.dropConsumer(m.consumers[id])
+	m.dropStreams(m.streams[id])
 	v, err := decodeValue[*stored.GroupMetadataValue](r.Value, typeGroup)
 	if err != nil {
 		return err
@@ -189,6 +199,7 @@ func (m *machine) Loaded() coord.Result {
 		}
 	}
 	m.startConsumers()
+	m.startStreams()
 	m.scheduleExpiry()
 	return coord.None()
 }
@@ -200,6 +211,9 @@ func (m *machine) Unloaded() {
 	}
 	for _, g := range m.consumers {
 		m.dropConsumer(g)
+	}
+	for _, g := range m.streams {
+		m.dropStreams(g)
 	}
 	for id := range m.offsets.stable {
 		m.offsets.stable.each(id, func(string, int32, committed) { m.env.counters.offsets.Add(-1) })

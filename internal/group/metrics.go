@@ -12,6 +12,8 @@ type counters struct {
 	groups              [numStates]atomic.Int64
 	consumerGroups      atomic.Int64
 	consumerRebalances  atomic.Int64
+	streamsGroups       atomic.Int64
+	streamsRebalances   atomic.Int64
 }
 
 // Metrics is a reading of the coordinator's counters (Kafka's group-coordinator-metrics).
@@ -27,6 +29,8 @@ type Metrics struct {
 	// ConsumerGroups is how many groups of the consumer protocol there are, ConsumerRebalances how often one of them
 	// had reason for a new assignment.
 	ConsumerGroups, ConsumerRebalances int64
+	// StreamsGroups and StreamsRebalances are the same for groups of the streams protocol.
+	StreamsGroups, StreamsRebalances int64
 }
 
 // Metrics reads the counters.
@@ -41,6 +45,8 @@ func (s *Service) Metrics() Metrics {
 		Groups:              map[State]int64{},
 		ConsumerGroups:      c.consumerGroups.Load(),
 		ConsumerRebalances:  c.consumerRebalances.Load(),
+		StreamsGroups:       c.streamsGroups.Load(),
+		StreamsRebalances:   c.streamsRebalances.Load(),
 	}
 	for st := range numStates {
 		m.Groups[st] = c.groups[st].Load()

@@ -9,6 +9,7 @@ import (
 
 	"github.com/samsalog/samsa/internal/coord"
 	"github.com/samsalog/samsa/internal/group/consumer"
+	"github.com/samsalog/samsa/internal/group/streams"
 	"github.com/samsalog/samsa/internal/metadata"
 	"github.com/samsalog/samsa/record"
 )
@@ -155,6 +156,12 @@ func (m *machine) mayCommit(req *kmsg.OffsetCommitRequest, transactional bool) (
 		})
 		return nil, e
 	}
+	if x := m.streamsOf(req.Group); x != nil {
+		_, e := x.MayCommit(streams.Commit{
+			MemberID: req.MemberID, InstanceID: req.InstanceID, Epoch: req.Generation, Version: req.Version, Transactional: transactional,
+		})
+		return nil, e
+	}
 	if f := m.foreignTo(req.Group); f != nil {
 		return nil, mayCommitForeign(f, req.Generation, transactional)
 	}
@@ -172,18 +179,26 @@ func (m *machine) mayCommit(req *kmsg.OffsetCommitRequest, transactional bool) (
 	return g, mayCommitClassic(g, req, transactional)
 }
 
-// mayCommitPartitions refuses what a member of a consumer group commits with an epoch that is over, if there is a
-// partition that it did not have then.
+// mayCommitPartitions refuses what a member of a consumer or streams group commits with an epoch that is over, if there
+// is a partition that it did not have then.
 func (m *machine) mayCommitPartitions(req *kmsg.OffsetCommitRequest, topics []commitTopic, transactional bool) *kerr.Error {
-	k := m.consumerOf(req.Group)
-	if k == nil || k.Members[req.MemberID] == nil {
+	var held func(t commitTopic, partition int32) bool
+	stale := streams.Stale(transactional)
+	if k := m.consumerOf(req.Group); k != nil && k.Members[req.MemberID] != nil {
+		x := k.Members[req.MemberID]
+		held, stale = func(t commitTopic, p int32) bool { return x.HeldSince(req.Generation, t.id, p) }, x.Stale(transactional)
+	}
+	if g := m.streamsOf(req.Group); g != nil && g.Members[req.MemberID] != nil {
+		x := g.Members[req.MemberID]
+		held = func(t commitTopic, p int32) bool { return g.HeldSince(x, req.Generation, t.name, p) }
+	}
+	if held == nil {
 		return nil
 	}
-	x := k.Members[req.MemberID]
 	for _, t := range topics {
 		for _, i := range t.partitions {
-			if !x.HeldSince(req.Generation, t.id, req.Topics[t.at].Partitions[i].Partition) {
-				return x.Stale(transactional)
+			if !held(t, req.Topics[t.at].Partitions[i].Partition) {
+				return stale
 			}
 		}
 	}

@@ -51,7 +51,7 @@ func (s *Service) OffsetDelete(_ context.Context, _ Caller, req *kmsg.OffsetDele
 // deleteOffsets removes the offsets of the partitions in topics that have no error yet. Topics that members
 // read are refused, in topics itself.
 func (m *machine) deleteOffsets(group string, topics []kmsg.OffsetDeleteResponseTopic, a *answer[int16]) coord.Result {
-	g, k := m.groups[group], m.consumerOf(group)
+	g, k, x := m.groups[group], m.consumerOf(group), m.streamsOf(group)
 	if e := m.mayDeleteOffsets(group, g); e != nil {
 		a.give(e.Code)
 		return coord.None()
@@ -62,7 +62,7 @@ func (m *machine) deleteOffsets(group string, topics []kmsg.OffsetDeleteResponse
 			p := &t.Partitions[i]
 			switch {
 			case p.ErrorCode != 0:
-			case g != nil && g.isSubscribed(t.Topic), k != nil && k.IsSubscribed(t.Topic):
+			case g != nil && g.isSubscribed(t.Topic), k != nil && k.IsSubscribed(t.Topic), x != nil && x.IsSubscribed(t.Topic):
 				p.ErrorCode = kerr.GroupSubscribedToTopic.Code
 			default:
 				_, stable := m.offsets.stable.get(group, t.Topic, p.Partition)
@@ -85,7 +85,7 @@ func (m *machine) deleteOffsets(group string, topics []kmsg.OffsetDeleteResponse
 func (m *machine) mayDeleteOffsets(group string, g *classicGroup) *kerr.Error {
 	f := m.foreignTo(group)
 	switch {
-	case m.consumerOf(group) != nil:
+	case m.consumerOf(group) != nil, m.streamsOf(group) != nil:
 		return nil
 	case g == nil && (f == nil || f.kind == shareKind):
 		return kerr.GroupIDNotFound

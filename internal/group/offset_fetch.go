@@ -146,7 +146,7 @@ func (m *machine) fetch(f fetching) fetchedGroup {
 		return fetchFailed(e.Code)
 	}
 	g := kmsg.NewOffsetFetchResponseGroup()
-	known := m.groups[f.group] != nil || m.consumers[f.group] != nil || m.foreign[f.group] != nil
+	known := m.groups[f.group] != nil || m.consumers[f.group] != nil || m.streams[f.group] != nil || m.foreign[f.group] != nil
 	switch {
 	case !f.all:
 		for _, t := range f.topics {
@@ -162,6 +162,9 @@ func (m *machine) fetch(f fetching) fetchedGroup {
 // a classic group.
 func (m *machine) mayFetch(f fetching) *kerr.Error {
 	if g := m.consumerOf(f.group); g != nil {
+		return g.MayFetch(f.memberID, f.memberEpoch)
+	}
+	if g := m.streamsOf(f.group); g != nil {
 		return g.MayFetch(f.memberID, f.memberEpoch)
 	}
 	k := m.foreignTo(f.group)

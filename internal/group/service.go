@@ -22,6 +22,11 @@ type Options struct {
 	Metadata func() *metadata.Image
 	// ConsumerConfig gives what holds for one group of the consumer protocol; default DefaultConsumerConfig.
 	ConsumerConfig func(group string) ConsumerConfig
+	// StreamsConfig gives what holds for one group of the streams protocol; default DefaultStreamsConfig.
+	StreamsConfig func(group string) StreamsConfig
+	// CreateInternalTopic makes a topic that a streams application needs for itself; it returns nil if the topic exists.
+	// replicationFactor is 0 for the broker's default. nil: such topics are never made.
+	CreateInternalTopic func(name string, partitions int32, replicationFactor int16, configs map[string]string) error
 	// CreateOffsetsTopic makes __consumer_offsets; it returns nil if the topic exists. When it returns, this
 	// node has been told of its partitions. nil: the topic is never made.
 	CreateOffsetsTopic func() error
@@ -71,6 +76,9 @@ func NewService(o Options) *Service {
 	if o.ConsumerConfig == nil {
 		o.ConsumerConfig = func(string) ConsumerConfig { return DefaultConsumerConfig() }
 	}
+	if o.StreamsConfig == nil {
+		o.StreamsConfig = func(string) StreamsConfig { return DefaultStreamsConfig() }
+	}
 	if o.Metadata == nil {
 		o.Metadata = func() *metadata.Image { return nil }
 	}
@@ -85,7 +93,10 @@ func NewService(o Options) *Service {
 	}
 	s := &Service{
 		o: o, closed: make(chan struct{}),
-		env: &env{settings: o.Config, topics: topicsOf(o.Metadata), image: o.Metadata, consumerConfig: o.ConsumerConfig, now: o.Now, rand: o.Rand, logger: o.Logger},
+		env: &env{
+			settings: o.Config, topics: topicsOf(o.Metadata), image: o.Metadata, consumerConfig: o.ConsumerConfig, streamsConfig: o.StreamsConfig,
+			now: o.Now, rand: o.Rand, logger: o.Logger,
+		},
 	}
 	s.runtime = coord.NewRuntime(coord.Options[*machine]{
 		Topic:           OffsetsTopic,

@@ -28,6 +28,11 @@ type Settings struct {
 	// Upgrade and Downgrade let groups with members change to the consumer protocol and back
 	// (group.consumer.migration.policy).
 	Upgrade, Downgrade bool
+	// StreamsProtocol says that groups of the streams protocol are served: streams.version is finalized and
+	// group.coordinator.rebalance.protocols names it.
+	StreamsProtocol bool
+	// StreamsMaxSize bounds the members of such a group (group.streams.max.size).
+	StreamsMaxSize int
 	// OffsetsRetention is how long committed offsets that nobody needs are kept (offsets.retention.minutes).
 	OffsetsRetention time.Duration
 	// OffsetsRetentionCheckInterval is how often that is looked at (offsets.retention.check.interval.ms).
@@ -49,6 +54,8 @@ func DefaultSettings() Settings {
 		ConsumerProtocol:              true,
 		ConsumerMaxSize:               1<<31 - 1,
 		ConsumerAssignors:             []string{assignor.UniformName, assignor.RangeName},
+		StreamsProtocol:               true,
+		StreamsMaxSize:                1<<31 - 1,
 		Upgrade:                       true,
 		Downgrade:                     true,
 		OffsetsRetention:              7 * 24 * time.Hour,
@@ -75,4 +82,32 @@ type ConsumerConfig struct {
 // DefaultConsumerConfig are Kafka's defaults.
 func DefaultConsumerConfig() ConsumerConfig {
 	return ConsumerConfig{SessionTimeout: 45 * time.Second, HeartbeatInterval: 5 * time.Second, AssignmentInterval: time.Second}
+}
+
+// StreamsConfig is what holds for one group of the streams protocol: its own configs, else the broker's.
+type StreamsConfig struct {
+	// SessionTimeout removes a member that was silent for so long (streams.session.timeout.ms).
+	SessionTimeout time.Duration
+	// HeartbeatInterval is how often members are told to send heartbeats (streams.heartbeat.interval.ms),
+	// TaskOffsetInterval how often to report the offsets of their tasks (streams.task.offset.interval.ms).
+	HeartbeatInterval, TaskOffsetInterval time.Duration
+	// AssignmentInterval is the least time between two assignments (streams.assignment.interval.ms).
+	AssignmentInterval time.Duration
+	// InitialDelay is how long an empty group waits for more members (streams.initial.rebalance.delay.ms).
+	InitialDelay time.Duration
+	// AcceptableRecoveryLag is how far behind a copy may be and still count as caught up, in records
+	// (streams.acceptable.recovery.lag).
+	AcceptableRecoveryLag int64
+	// Standbys is how many copies are kept of each task that keeps something (streams.num.standby.replicas).
+	Standbys int
+	// RackTags are the tags that members should have (streams.rack.aware.assignment.tags).
+	RackTags []string
+}
+
+// DefaultStreamsConfig are Kafka's defaults.
+func DefaultStreamsConfig() StreamsConfig {
+	return StreamsConfig{
+		SessionTimeout: 45 * time.Second, HeartbeatInterval: 5 * time.Second, TaskOffsetInterval: time.Minute,
+		AssignmentInterval: time.Second, InitialDelay: 3 * time.Second, AcceptableRecoveryLag: 10000,
+	}
 }

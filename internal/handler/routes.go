@@ -109,6 +109,9 @@ func (h *Handler) table() map[int16]route {
 		85: same(0, 1, h.writeShareGroupState),
 		86: same(0, 0, h.deleteShareGroupState),
 		87: same(0, 1, h.readShareGroupStateSummary),
+		88: same(0, 1, h.streamsGroupHeartbeat),
+		89: same(0, 1, h.streamsGroupDescribe),
+		93: same(0, 0, h.streamsGroupTopologyDescriptionUpdate),
 		94: same(0, 0, h.unregisterController),
 	}
 }

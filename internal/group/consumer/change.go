@@ -1,51 +1,18 @@
 package consumer
 
 import (
-	"iter"
 	"slices"
 	"time"
 
 	"github.com/samsalog/samsa/internal/coord"
 	"github.com/samsalog/samsa/internal/group/assignor"
-	"github.com/samsalog/samsa/internal/metadata"
+	"github.com/samsalog/samsa/internal/group/view"
 	"github.com/samsalog/samsa/internal/stored"
 	"github.com/samsalog/samsa/record"
 )
 
-// Topics is what is needed of the metadata; metadata.Topics is one.
-type Topics interface {
-	ByName(name string) *metadata.Topic
-	ByID(id record.UUID) *metadata.Topic
-	All() iter.Seq[*metadata.Topic]
-}
-
 // View is the metadata that a decision rests on.
-type View struct {
-	// Topics may be nil: none exist.
-	Topics Topics
-	// Rack is the rack of a broker; nil when it has none.
-	Rack func(broker int32) *string
-	// Version is the offset of the metadata.
-	Version int64
-}
-
-func (v View) topic(name string) *metadata.Topic {
-	if v.Topics == nil {
-		return nil
-	}
-	return v.Topics.ByName(name)
-}
-
-// Name is the name of a topic; false when it does not exist.
-func (v View) Name(id record.UUID) (string, bool) {
-	if v.Topics == nil {
-		return "", false
-	}
-	if t := v.Topics.ByID(id); t != nil {
-		return t.Name, true
-	}
-	return "", false
-}
+type View = view.View
 
 // Rules are the settings that a group follows.
 type Rules struct {
@@ -82,11 +49,11 @@ func (c *Change) write(key, value stored.Message) {
 }
 
 // bump raises the epoch of the group.
-func (c *Change) bump(v View) { c.writeGroup(c.Group.Epoch+1, hash(v, c.Group.subscribed())) }
+func (c *Change) bump(v View) { c.writeGroup(c.Group.Epoch+1, view.Hash(v, c.Group.subscribed())) }
 
 // Refresh raises the epoch if the topics that members read are others than before, or have changed.
 func (c *Change) Refresh(v View) {
-	if hash(v, c.Group.subscribed()) != c.Group.MetadataHash {
+	if view.Hash(v, c.Group.subscribed()) != c.Group.MetadataHash {
 		c.bump(v)
 	}
 }
@@ -150,7 +117,7 @@ func (g *Group) spec(v View) assignor.Spec {
 	for _, m := range g.sortedMembers() {
 		x := assignor.Member{ID: m.ID, InstanceID: m.InstanceID, Assigned: g.Targets[m.ID]}
 		for _, name := range g.topicsOf(m) {
-			if t := v.topic(name); t != nil {
+			if t := v.Topic(name); t != nil {
 				x.Topics = append(x.Topics, t.ID)
 				s.Partitions[t.ID] = int32(len(t.Partitions))
 			}

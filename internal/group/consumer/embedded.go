@@ -29,7 +29,7 @@ func subscription(b []byte) (kmsg.ConsumerMemberMetadata, error) {
 func ownedBy(s kmsg.ConsumerMemberMetadata, v View) Owned {
 	owned := Owned{}
 	for _, t := range s.OwnedPartitions {
-		if topic := v.topic(t.Topic); topic != nil {
+		if topic := v.Topic(t.Topic); topic != nil {
 			owned[topic.ID] = append(owned[topic.ID], t.Partitions...)
 		}
 	}
@@ -48,7 +48,7 @@ func assigned(b []byte, v View, epoch int32) (Partitions, error) {
 		return nil, ErrEmbedded
 	}
 	for _, t := range a.Topics {
-		if topic := v.topic(t.Topic); topic != nil {
+		if topic := v.Topic(t.Topic); topic != nil {
 			for _, p := range t.Partitions {
 				out.put(topic.ID, p, epoch)
 			}

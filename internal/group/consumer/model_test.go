@@ -193,7 +193,7 @@ func TestGroupsSettle(t *testing.T) {
 			rt.Fatalf("the group is %s: %+v", s, w.group)
 		}
 		for name := range w.group.subscribed() {
-			topic := w.view.topic(name)
+			topic := w.view.Topic(name)
 			if topic == nil {
 				continue
 			}

@@ -1,4 +1,4 @@
-package consumer
+package view
 
 import (
 	"testing"
@@ -44,11 +44,11 @@ func TestMetadataHash(t *testing.T) {
 			t.Fatal(err)
 		}
 		v := View{Topics: tableOf(&metadata.Topic{Name: c.name, ID: id, Partitions: make([]*metadata.Partition, c.partitions)})}
-		if got := hash(v, map[string]struct{}{c.name: {}, "does not exist": {}}); got != c.want {
+		if got := Hash(v, map[string]struct{}{c.name: {}, "does not exist": {}}); got != c.want {
 			t.Errorf("%s: %d, want %d", c.name, got, c.want)
 		}
 	}
-	if got := hash(View{}, map[string]struct{}{"x": {}}); got != 0 {
+	if got := Hash(View{}, map[string]struct{}{"x": {}}); got != 0 {
 		t.Errorf("no topic: %d, want 0", got)
 	}
 }

@@ -1,4 +1,4 @@
-package consumer
+package view
 
 import (
 	"encoding/binary"

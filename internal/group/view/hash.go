@@ -1,4 +1,4 @@
-package consumer
+package view
 
 import (
 	"encoding/binary"
@@ -12,13 +12,13 @@ import (
 // topicHashMagic is the version of the hash over a topic.
 const topicHashMagic = 0
 
-// hash is over the topics of the given names that exist, 0 for none (Utils.computeGroupHash of Kafka): the XXH3 of
+// Hash is over the topics of the given names that exist, 0 for none (Utils.computeGroupHash of Kafka): the XXH3 of
 // the topics' hashes, int64 little endian, in the order of their names. It is stored, so it is Kafka's to the bit:
 // else a group that changes hosts would be assigned anew.
-func hash(v View, subscribed map[string]struct{}) int64 {
+func Hash(v View, subscribed map[string]struct{}) int64 {
 	var b []byte
 	for _, name := range slices.SortedFunc(maps.Keys(subscribed), compareUTF16) {
-		if t := v.topic(name); t != nil {
+		if t := v.Topic(name); t != nil {
 			b = binary.LittleEndian.AppendUint64(b, topicHash(v, t))
 		}
 	}
