@@ -82,21 +82,19 @@ func groupSettings(l config.Layers, i *metadata.Image) group.Settings {
 // consumerConfig is what holds for one group of the consumer protocol.
 func consumerConfig(l config.Layers, i *metadata.Image, id string) group.ConsumerConfig {
 	own := i.Config(metadata.ConfigResource{Type: metadata.GroupResource, Name: id})
-	ms := func(key string) time.Duration { return time.Duration(l.GroupInt(key, own)) * time.Millisecond }
 	return group.ConsumerConfig{
-		SessionTimeout: ms("consumer.session.timeout.ms"), HeartbeatInterval: ms("consumer.heartbeat.interval.ms"),
-		AssignmentInterval: ms("consumer.assignment.interval.ms"),
+		SessionTimeout: l.GroupDuration("consumer.session.timeout.ms", own), HeartbeatInterval: l.GroupDuration("consumer.heartbeat.interval.ms", own),
+		AssignmentInterval: l.GroupDuration("consumer.assignment.interval.ms", own),
 	}
 }
 
 // streamsConfig is what holds for one group of the streams protocol.
 func streamsConfig(l config.Layers, i *metadata.Image, id string) group.StreamsConfig {
 	own := i.Config(metadata.ConfigResource{Type: metadata.GroupResource, Name: id})
-	ms := func(key string) time.Duration { return time.Duration(l.GroupInt(key, own)) * time.Millisecond }
 	return group.StreamsConfig{
-		SessionTimeout: ms("streams.session.timeout.ms"), HeartbeatInterval: ms("streams.heartbeat.interval.ms"),
-		TaskOffsetInterval: ms("streams.task.offset.interval.ms"), AssignmentInterval: ms("streams.assignment.interval.ms"),
-		InitialDelay: ms("streams.initial.rebalance.delay.ms"), AcceptableRecoveryLag: l.GroupLong("streams.acceptable.recovery.lag", own),
+		SessionTimeout: l.GroupDuration("streams.session.timeout.ms", own), HeartbeatInterval: l.GroupDuration("streams.heartbeat.interval.ms", own),
+		TaskOffsetInterval: l.GroupDuration("streams.task.offset.interval.ms", own), AssignmentInterval: l.GroupDuration("streams.assignment.interval.ms", own),
+		InitialDelay: l.GroupDuration("streams.initial.rebalance.delay.ms", own), AcceptableRecoveryLag: l.GroupLong("streams.acceptable.recovery.lag", own),
 		Standbys: l.GroupInt("streams.num.standby.replicas", own), RackTags: l.GroupList("streams.rack.aware.assignment.tags", own),
 	}
 }

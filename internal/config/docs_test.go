@@ -91,7 +91,8 @@ func scan(t *testing.T, root string) *usage {
 }
 
 // getters are the methods that take a key.
-var getters = []string{"Int", "Int64", "Duration", "Bool", "Float", "String", "List", "Has", "IsSet", "Raw", "GroupInt", "GroupString", "GroupBool"}
+var getters = []string{"Int", "Int64", "Duration", "Bool", "Float", "String", "List", "Has", "IsSet", "Raw", "GroupInt", "GroupDuration", "GroupLong",
+	"GroupString", "GroupBool", "GroupList"}
 
 func (u *usage) file(f *ast.File, path string) {
 	defines := path == filepath.Join("storage", "config.go")

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 )
 
 // groupValue returns the value of a group key: the group's own, else the broker's, else the key's default.
@@ -42,6 +43,11 @@ func (l Layers) GroupInt(key string, overrides map[string]string) int {
 func groupLimits(d *Definition) (low, high *Definition) {
 	kind, rest, _ := strings.Cut(d.Name, ".")
 	return BrokerKeys().Lookup("group." + kind + ".min." + rest), BrokerKeys().Lookup("group." + kind + ".max." + rest)
+}
+
+// GroupDuration returns the value of an int key of a group with these configs that is in milliseconds.
+func (l Layers) GroupDuration(key string, overrides map[string]string) time.Duration {
+	return time.Duration(l.GroupInt(key, overrides)) * time.Millisecond
 }
 
 // GroupString returns the value of a string key of a group with these configs.

@@ -32,8 +32,8 @@ const rebootstrapRequired = 129
 //
 //   - transaction.version: told; from level 2 on producers send EndTxn 5 and leave AddPartitionsToTxn out (KIP-890).
 //   - group.version: told; the consumer protocol is served from level 1 on.
-//   - share.version, streams.version: brokers gate their APIs with them; clients look only whether the APIs are listed,
-//     and they are not.
+//   - streams.version: told; groups of the streams protocol are served from level 1 on.
+//   - share.version: brokers gate their APIs with it; clients look only whether the APIs are listed, and they are not.
 //   - metadata.version, kraft.version, eligible.leader.replicas.version: told, since the metadata log is written and
 //     read at these levels; tools show them, clients do not care.
 func (h *Handler) apiVersions(_ context.Context, r *wire.Request) wire.Reply {
@@ -97,6 +97,7 @@ func servedFeatures() []string {
 		metadata.KRaftVersionFeature,
 		metadata.ELRVersionFeature,
 		metadata.GroupVersionFeature,
+		metadata.StreamsVersionFeature,
 		metadata.TxnVersionFeature,
 	}
 }
