@@ -78,9 +78,6 @@ func (m *machine) groupTombstones(id string) []coord.Record {
 		}
 		return g.Tombstones()
 	}
-	if f := m.foreign[id]; f != nil && f.kind != shareKind && f.empty() {
-		return f.tombstones()
-	}
 	return nil
 }
 

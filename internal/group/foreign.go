@@ -32,10 +32,8 @@ func kindOf(recordType int16) (kind, bool) {
 	return 0, false
 }
 
-// isMemberType reports whether a record type holds one member's description.
-func isMemberType(recordType int16) bool {
-	return recordType == 10
-}
+// shareMemberType is the record type that describes a member of a share group.
+const shareMemberType = 10
 
 // foreignGroup is a group of a kind that is not served: its records are only remembered, so that its id is not
 // taken by a classic group and so that it can be deleted.
@@ -79,7 +77,7 @@ func (m *machine) replayForeign(k kind, group string, r coord.Replayed) {
 		if f == nil {
 			return
 		}
-		if _, there := f.keys[string(r.Key)]; there && isMemberType(recordType) {
+		if _, there := f.keys[string(r.Key)]; there && recordType == shareMemberType {
 			f.members--
 		}
 		delete(f.keys, string(r.Key))
@@ -92,7 +90,7 @@ func (m *machine) replayForeign(k kind, group string, r coord.Replayed) {
 		f = &foreignGroup{kind: k, keys: map[string]struct{}{}}
 		m.foreign[group] = f
 	}
-	if _, there := f.keys[string(r.Key)]; !there && isMemberType(recordType) {
+	if _, there := f.keys[string(r.Key)]; !there && recordType == shareMemberType {
 		f.members++
 	}
 	f.keys[string(r.Key)] = struct{}{}

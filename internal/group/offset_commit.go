@@ -162,8 +162,8 @@ func (m *machine) mayCommit(req *kmsg.OffsetCommitRequest, transactional bool) (
 		})
 		return nil, e
 	}
-	if f := m.foreignTo(req.Group); f != nil {
-		return nil, mayCommitForeign(f, req.Generation, transactional)
+	if m.foreignTo(req.Group) != nil {
+		return nil, kerr.GroupIDNotFound // members of share groups commit nothing
 	}
 	g := m.groups[req.Group]
 	if g == nil {
@@ -226,16 +226,4 @@ func mayCommitClassic(g *classicGroup, req *kmsg.OffsetCommitRequest, transactio
 		return kerr.RebalanceInProgress
 	}
 	return nil
-}
-
-// mayCommitForeign decides for a group of a kind that is not served: as long as it has members, they are the
-// only ones who may commit, and they cannot be told from others here.
-func mayCommitForeign(f *foreignGroup, generation int32, transactional bool) *kerr.Error {
-	switch {
-	case f.kind == shareKind:
-		return kerr.GroupIDNotFound
-	case generation < 0 && (f.empty() || transactional):
-		return nil
-	}
-	return kerr.UnknownMemberID
 }

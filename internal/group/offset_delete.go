@@ -83,13 +83,12 @@ func (m *machine) deleteOffsets(group string, topics []kmsg.OffsetDeleteResponse
 
 // mayDeleteOffsets decides by the group. Of a group with members it must be known what they read.
 func (m *machine) mayDeleteOffsets(group string, g *classicGroup) *kerr.Error {
-	f := m.foreignTo(group)
 	switch {
 	case m.consumerOf(group) != nil, m.streamsOf(group) != nil:
 		return nil
-	case g == nil && (f == nil || f.kind == shareKind):
+	case g == nil: // offsets of share groups are not kept here
 		return kerr.GroupIDNotFound
-	case g == nil && !f.empty(), g != nil && g.state != Empty && !g.usesConsumerProtocol():
+	case g.state != Empty && !g.usesConsumerProtocol():
 		return kerr.NonEmptyGroup
 	}
 	return nil

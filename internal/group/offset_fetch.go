@@ -159,7 +159,7 @@ func (m *machine) fetch(f fetching) fetchedGroup {
 }
 
 // mayFetch checks the member that asks. A group that does not exist is not an error, nor is anything else for
-// a classic group.
+// a classic group or a share group.
 func (m *machine) mayFetch(f fetching) *kerr.Error {
 	if g := m.consumerOf(f.group); g != nil {
 		return g.MayFetch(f.memberID, f.memberEpoch)
@@ -167,15 +167,7 @@ func (m *machine) mayFetch(f fetching) *kerr.Error {
 	if g := m.streamsOf(f.group); g != nil {
 		return g.MayFetch(f.memberID, f.memberEpoch)
 	}
-	k := m.foreignTo(f.group)
-	switch {
-	case k == nil || k.kind == shareKind || f.memberID == nil && f.memberEpoch < 0:
-		return nil
-	case f.memberID == nil:
-		// An epoch of nobody: Kafka stumbles over it.
-		return kerr.UnknownServerError
-	}
-	return kerr.UnknownMemberID
+	return nil
 }
 
 func (m *machine) fetchTopic(f fetching, t fetchTopic, known bool) fetchedTopic {
