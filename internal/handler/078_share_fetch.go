@@ -131,13 +131,15 @@ type shareCall struct {
 	renews        bool
 }
 
-// find looks a partition up by the topic id.
+// find looks a partition up by the topic id. Where that fails, the image of now decides: the request may have waited.
 func (s *shareCall) find(p share.Part) (*replica.Partition, error) {
+	leader, err := s.h.hosted(s.image, p.Topic, p.Partition)
+	if err == nil {
+		return leader, nil
+	}
+	s.image = s.h.deps.Metadata.Image()
 	if s.image.Topics.ByID(p.Topic) == nil {
-		s.image = s.h.deps.Metadata.Image() // it may be new
-		if s.image.Topics.ByID(p.Topic) == nil {
-			return nil, kerr.UnknownTopicID
-		}
+		return nil, kerr.UnknownTopicID
 	}
 	return s.h.hosted(s.image, p.Topic, p.Partition)
 }
