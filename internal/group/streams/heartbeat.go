@@ -140,7 +140,7 @@ func (m *Member) checkEpoch(epoch int32, owned Owned) *kerr.Error {
 	case epoch > m.Epoch, epoch != m.PreviousEpoch, owned == nil || !owned.within(m.Assigned):
 		return kerr.FencedMemberEpoch
 	}
-	if m.State > Unreleased && (owned == nil || !owned.empty()) { // of a version to come
+	if known := m.State >= Stable && m.State <= Unreleased; !known && (owned == nil || !owned.empty()) {
 		return kerr.FencedMemberEpoch
 	}
 	return nil

@@ -10,14 +10,14 @@ import (
 // MemberState is where a member stands on its way to its target assignment.
 type MemberState int8
 
-// The states of a member, as they are stored.
+// The states of a member, as they are stored. Others than these are of a version to come.
 const (
 	// Stable members have all of their target, or wait for a newer one.
-	Stable MemberState = 0
+	Stable MemberState = 1
 	// Unrevoked members have been told to give tasks up and have not said yet that they did.
-	Unrevoked MemberState = 1
+	Unrevoked MemberState = 2
 	// Unreleased members wait for tasks that others have not given up.
-	Unreleased MemberState = 2
+	Unreleased MemberState = 3
 )
 
 // The epochs in a request that mean something else than an epoch.
@@ -126,7 +126,7 @@ type Member struct {
 }
 
 func newMember(id string) *Member {
-	return &Member{ID: id, Info: Info{RebalanceTimeoutMs: -1, TopologyEpoch: noTopology}, Assigned: NewAssignment(), Revoking: NewAssignment()}
+	return &Member{ID: id, Info: Info{RebalanceTimeoutMs: -1, TopologyEpoch: noTopology}, State: Stable, Assigned: NewAssignment(), Revoking: NewAssignment()}
 }
 
 // sameAssignment compares what record type 22 holds.
