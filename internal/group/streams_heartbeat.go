@@ -227,7 +227,7 @@ func (s *Service) createInternal(b streamsBeat) {
 	}
 	for i := range b.response.Status {
 		if x := &b.response.Status[i]; x.StatusCode == streams.MissingInternalTopics {
-			x.StatusDetail += "; Creation failed: " + strings.Join(failures, ", ") + "."
+			x.StatusDetail += "; they cannot be created: " + strings.Join(failures, ", ")
 		}
 	}
 }

@@ -125,7 +125,7 @@ func (c *configuring) missingSources() *Status {
 	if len(missing) == 0 {
 		return nil
 	}
-	return &Status{missingSourceTopics, "Source topics " + summary(slices.Sorted(maps.Keys(missing))) + " are missing."}
+	return &Status{missingSourceTopics, "these source topics do not exist: " + summary(slices.Sorted(maps.Keys(missing)))}
 }
 
 // summary names three topics and the number of the others.
@@ -134,7 +134,7 @@ func summary(names []string) string {
 	if len(names) <= shown {
 		return strings.Join(names, ", ")
 	}
-	return fmt.Sprintf("%s and %d additional topics", strings.Join(names[:shown], ", "), len(names)-shown)
+	return fmt.Sprintf("%s and %d more", strings.Join(names[:shown], ", "), len(names)-shown)
 }
 
 // countRepartition decides the partitions of repartition topics: those that the topology sets, else the most that a
@@ -279,12 +279,12 @@ func (c *configuring) missingInternal(out *Configured) *Status {
 		case t == nil:
 			out.Missing, names = append(out.Missing, internal[name]), append(names, name)
 		case len(t.Partitions) != int(internal[name].Partitions):
-			return &Status{incorrectlyPartitioned, fmt.Sprintf("Existing topic %s has different number of partitions: expected %d, found %d",
-				name, internal[name].Partitions, len(t.Partitions))}
+			return &Status{incorrectlyPartitioned, fmt.Sprintf("topic %s has %d partitions, the application needs %d",
+				name, len(t.Partitions), internal[name].Partitions)}
 		}
 	}
 	if len(names) > 0 {
-		out.Status = &Status{MissingInternalTopics, "Internal topics are missing: " + summary(names)}
+		out.Status = &Status{MissingInternalTopics, "these internal topics do not exist yet: " + summary(names)}
 	}
 	return nil
 }

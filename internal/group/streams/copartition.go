@@ -89,7 +89,7 @@ func (c *configuring) copartition(topics, fixed, flexible map[string]bool) (*Sta
 	for _, topic := range slices.Sorted(maps.Keys(repartition)) {
 		if fixed[topic] && repartition[topic] != n {
 			return &Status{incorrectlyPartitioned, fmt.Sprintf(
-				"Number of partitions [%d] of repartition topic [%s] doesn't match number of partitions [%d] of the source topic.", repartition[topic], topic, n)}, nil
+				"repartition topic %s has %d partitions, the topics that it is read together with have %d", topic, repartition[topic], n)}, nil
 		}
 		c.decided[topic] = n
 	}
@@ -124,9 +124,9 @@ func same(counts, shown map[string]int32) (int32, *Status) {
 		if counts[name] != first {
 			var list []string
 			for _, t := range slices.Sorted(maps.Keys(shown)) {
-				list = append(list, fmt.Sprintf("%s=%d", t, shown[t]))
+				list = append(list, fmt.Sprintf("%s (%d)", t, shown[t]))
 			}
-			return 0, &Status{incorrectlyPartitioned, "Following topics do not have the same number of partitions: [{" + strings.Join(list, ", ") + "}]"}
+			return 0, &Status{incorrectlyPartitioned, "topics that are read together differ in their number of partitions: " + strings.Join(list, ", ")}
 		}
 	}
 	return first, nil

@@ -62,7 +62,7 @@ func (c *Change) Heartbeat(now Now, live *Live, req *kmsg.StreamsGroupHeartbeatR
 	}
 	if hadTopology != nil && m.TopologyEpoch < hadTopology.Epoch {
 		b.Statuses = append(b.Statuses, Status{staleTopology, fmt.Sprintf(
-			"The member's topology epoch %d is behind the group's topology epoch %d.", m.TopologyEpoch, hadTopology.Epoch)})
+			"the group runs topology %d, this member has %d", hadTopology.Epoch, m.TopologyEpoch)})
 	}
 	if e := c.raise(now, live, m.ID, req, hadTopology == nil, recompute); e != nil {
 		return Beaten{}, e
@@ -229,11 +229,11 @@ func (c *Configured) exist(lists ...[]kmsg.TaskIDs) bool {
 func (c *Change) targetOf(now Now, live *Live, member string, b *Beaten) (int32, Assignment) {
 	switch {
 	case now.Delayed || b.Delay:
-		b.Statuses = append(b.Statuses, Status{assignmentDelayed, "Assignment delayed due to the configured initial rebalance delay."})
+		b.Statuses = append(b.Statuses, Status{assignmentDelayed, "the group waits for more members before its first assignment"})
 		return c.Group.AssignmentEpoch, NewAssignment()
 	case c.Group.AssignmentEpoch >= c.Group.Epoch:
 	case !c.mayAssign(now.Rules, now.Ms):
-		b.Statuses = append(b.Statuses, Status{assignmentDelayed, "Assignment delayed due to the configured assignment interval."})
+		b.Statuses = append(b.Statuses, Status{assignmentDelayed, "the last assignment was made too short a time ago"})
 	default:
 		c.assign(live, now.Ms, now.Rules.Standbys)
 	}
@@ -258,10 +258,10 @@ func (c *Change) tell(now Now, live *Live, before *Member, req *kmsg.StreamsGrou
 	}
 	if live.shutdown != "" {
 		b.Statuses = append(b.Statuses, Status{shutdownApplication, fmt.Sprintf(
-			"Streams group member %s encountered a fatal error and requested a shutdown for the entire application.", live.shutdown)})
+			"member %s asks the whole application to end", live.shutdown)})
 	}
 	if lacks := m.lacks(now.Rules.RackTags); len(lacks) > 0 && req.Version >= firstTagStatus {
 		b.Statuses = append(b.Statuses, Status{missingClientTags, fmt.Sprintf(
-			"Missing required client tags for rack-aware standby assignment: [%s]. Configure them via 'client.tag.<tagKey>' in your Streams config.", strings.Join(lacks, ", "))})
+			"this client lacks the tags %s, by which copies are spread over racks (client.tag.NAME)", strings.Join(lacks, ", "))})
 	}
 }
