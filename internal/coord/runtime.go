@@ -1,6 +1,7 @@
 package coord
 
 import (
+	"context"
 	"log/slog"
 	"sync"
 	"time"
@@ -204,4 +205,19 @@ func (r *Runtime[M]) Queued(partition int32) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.mu.queue)
+}
+
+// SettleLimit is how long a partition that is being read is waited for: long enough for a new or small one, short enough
+// for a client that would be told to ask again anyway.
+const SettleLimit = 500 * time.Millisecond
+
+// AwaitSettled waits a little for a partition that is being read, so that the request which follows a look-up of its
+// coordinator finds that ready.
+func (r *Runtime[M]) AwaitSettled(ctx context.Context, partition int32) {
+	ctx, cancel := context.WithTimeout(ctx, SettleLimit)
+	defer cancel()
+	select {
+	case <-r.Settled(partition):
+	case <-ctx.Done():
+	}
 }

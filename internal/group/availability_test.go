@@ -244,12 +244,12 @@ func TestLocateWaitsForLoading(t *testing.T) {
 			h.Elected(int32(i), &heldBack{led: p, hold: hold})
 		}
 		start := time.Now()
-		if _, err := h.Locate(context.Background(), "g"); err != nil || time.Since(start) != settleLimit {
-			t.Errorf("%v after %v, want the partition after %v", err, time.Since(start), settleLimit)
+		if _, err := h.Locate(context.Background(), "g"); err != nil || time.Since(start) != coord.SettleLimit {
+			t.Errorf("%v after %v, want the partition after %v", err, time.Since(start), coord.SettleLimit)
 		}
-		go func() { time.Sleep(settleLimit / 2); close(hold) }()
+		go func() { time.Sleep(coord.SettleLimit / 2); close(hold) }()
 		start = time.Now()
-		if _, err := h.Locate(context.Background(), "g"); err != nil || time.Since(start) != settleLimit/2 {
+		if _, err := h.Locate(context.Background(), "g"); err != nil || time.Since(start) != coord.SettleLimit/2 {
 			t.Errorf("%v after %v, want the partition when it is read", err, time.Since(start))
 		}
 		h.Close()

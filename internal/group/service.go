@@ -128,10 +128,6 @@ func (s *Service) Close() {
 	s.watchers.Wait()
 }
 
-// settleLimit is how long FindCoordinator waits for a partition that is being read: long enough for a new or
-// small one, short enough for a client that would be told to ask again anyway.
-const settleLimit = 500 * time.Millisecond
-
 // Locate returns the partition of __consumer_offsets that holds a group, for FindCoordinator. The topic is made
 // if it does not exist. A partition that is being read is waited for a little, so that the request which follows
 // finds its coordinator ready.
@@ -145,12 +141,7 @@ func (s *Service) Locate(ctx context.Context, group string) (int32, error) {
 	if err != nil {
 		return p, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, settleLimit)
-	defer cancel()
-	select {
-	case <-s.runtime.Settled(p):
-	case <-ctx.Done():
-	}
+	s.runtime.AwaitSettled(ctx, p)
 	return p, nil
 }
 

@@ -109,10 +109,6 @@ func (s *Service) Close() {
 	s.endings.Wait()
 }
 
-// settleLimit is how long Locate waits for a partition that is being read: long enough for a new or small one, short
-// enough for a client that would be told to ask again anyway.
-const settleLimit = 500 * time.Millisecond
-
 // Locate returns the partition of __transaction_state that holds a transactional id, for FindCoordinator. The topic is
 // made if it does not exist.
 func (s *Service) Locate(ctx context.Context, id string) (int32, error) {
@@ -125,12 +121,7 @@ func (s *Service) Locate(ctx context.Context, id string) (int32, error) {
 	if err != nil {
 		return p, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, settleLimit)
-	defer cancel()
-	select {
-	case <-s.runtime.Settled(p):
-	case <-ctx.Done():
-	}
+	s.runtime.AwaitSettled(ctx, p)
 	return p, nil
 }
 

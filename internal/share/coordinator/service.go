@@ -126,10 +126,6 @@ func (s *Service) prune(partition int32, before record.Offset) {
 	})
 }
 
-// settleLimit is how long Locate waits for a partition that is being read: long enough for a new or small one, short
-// enough for a client that would be told to ask again anyway.
-const settleLimit = 500 * time.Millisecond
-
 // Locate returns the partition of __share_group_state that holds a share partition, named as Key.String names it. The
 // topic is made if it does not exist.
 func (s *Service) Locate(ctx context.Context, key string) (int32, error) {
@@ -142,12 +138,7 @@ func (s *Service) Locate(ctx context.Context, key string) (int32, error) {
 	if err != nil {
 		return p, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, settleLimit)
-	defer cancel()
-	select {
-	case <-s.runtime.Settled(p):
-	case <-ctx.Done():
-	}
+	s.runtime.AwaitSettled(ctx, p)
 	return p, nil
 }
 
