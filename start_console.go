@@ -22,7 +22,7 @@ func (s *starting) openConsole(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("samsa.http.listen=%s: %w", addr, err)
 	}
-	s.b.console = console.Start(l, node{s})
+	s.b.console = console.Start(l, node{s}, console.Options{Profiles: s.layers(nil).Bool("samsa.http.profiles")})
 	s.undos = append(s.undos, func() { _ = s.b.console.Close(context.WithoutCancel(ctx)) })
 	s.log.Info("serving health and metrics over HTTP", "address", l.Addr().String())
 	return nil

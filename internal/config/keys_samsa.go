@@ -4,6 +4,7 @@ package config
 // set, so that a tool that compares brokers sees Kafka's keys.
 var ownRows = []row{
 	{"samsa.http.listen", String, none, ReadOnly, nil, "host:port that answers /livez, /readyz and /metrics over HTTP; without a value there is none."},
+	{"samsa.http.profiles", Boolean, "false", ReadOnly, nil, "Whether samsa.http.listen also answers /debug/pprof/, the profiles of the Go runtime."},
 	{"samsa.log.dir.reserve.bytes", Long, "0", ReadOnly, atLeast(0), "What must stay free in each log directory; below it producers get a storage error that passes, consumers and deletions go on."},
 	{"samsa.max.open.files", Int, "0", ReadOnly, atLeast(0), "Most files of logs that are open at a time; 0 is a quarter of what the process may open."},
 }

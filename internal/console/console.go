@@ -28,10 +28,16 @@ type Server struct {
 	err  error // set before done is closed
 }
 
+// Options say which pages there are besides those of every console.
+type Options struct {
+	// Profiles adds /debug/pprof/.
+	Profiles bool
+}
+
 // Start serves the pages about n on l, which it takes over.
-func Start(l net.Listener, n Node) *Server {
+func Start(l net.Listener, n Node, o Options) *Server {
 	s := &Server{l: l, done: make(chan struct{})}
-	s.http = &http.Server{Handler: Handler(n), ReadHeaderTimeout: headerTimeout, WriteTimeout: writeTimeout, MaxHeaderBytes: maxHeader}
+	s.http = &http.Server{Handler: Handler(n, o), ReadHeaderTimeout: headerTimeout, WriteTimeout: writeTimeout, MaxHeaderBytes: maxHeader}
 	go func() {
 		defer close(s.done)
 		if err := s.http.Serve(l); !errors.Is(err, http.ErrServerClosed) {
@@ -55,13 +61,16 @@ func (s *Server) Close(ctx context.Context) error {
 }
 
 // Handler serves the pages.
-func Handler(n Node) http.Handler {
+func Handler(n Node, o Options) http.Handler {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), newMetrics(n))
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /livez", func(w http.ResponseWriter, _ *http.Request) { reply(w, http.StatusOK, health{State: n.State()}) })
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) { ready(w, n) })
 	mux.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))
+	if o.Profiles {
+		handleProfiles(mux)
+	}
 	return mux
 }
 

@@ -37,7 +37,7 @@ func get(t *testing.T, h http.Handler, path string) (int, string) {
 // R-26: the node is alive from the first moment and ready only when it serves; while it loads it says how far it is.
 func TestR26LivenessApartFromReadiness(t *testing.T) {
 	n := &node{state: Starting}
-	h := Handler(n)
+	h := Handler(n, Options{})
 	for _, c := range []struct {
 		state State
 		ready int
@@ -64,7 +64,7 @@ func TestR04MetricsTellTheProgress(t *testing.T) {
 		{Path: "/a", Partitions: 10, Loaded: 3, Bytes: 1000, Read: 250, ETA: 1.5},
 		{Path: "/b", Offline: "input/output error", ETA: -1},
 	}}
-	code, body := get(t, Handler(n), "/metrics")
+	code, body := get(t, Handler(n, Options{}), "/metrics")
 	if code != 200 {
 		t.Fatalf("/metrics is %d", code)
 	}
@@ -90,7 +90,7 @@ func TestMetricsOfAServingNode(t *testing.T) {
 		Groups: map[string]int64{"Stable": 3}, GroupCoordinator: GroupCounts{NumOffsets: 12, OffsetCommits: 34}, OpenFiles: 6, MaxOpenFiles: 100,
 		Tasks: []TaskCounts{{Name: "retention", Runs: 5, Failures: 1, LastRun: time.UnixMilli(1700000000500)}},
 	}}
-	_, body := get(t, Handler(n), "/metrics")
+	_, body := get(t, Handler(n, Options{}), "/metrics")
 	for _, line := range []string{
 		`samsa_log_dir_partitions{dir="/a"} 2`, `samsa_log_dir_log_bytes{dir="/a"} 300`, `samsa_log_dir_usable_bytes{dir="/a"} 5.49755813888e+11`,
 		`samsa_topic_log_bytes{topic="orders"} 300`, `samsa_topic_partitions{topic="orders"} 2`,
@@ -113,7 +113,7 @@ func TestServeAndClose(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := Start(l, &node{state: Serving})
+	s := Start(l, &node{state: Serving}, Options{})
 	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 	r, err := client.Get("http://" + s.Addr() + "/readyz")
 	if err != nil {

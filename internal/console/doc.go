@@ -2,7 +2,7 @@
 //
 // # What it owns
 //
-// One HTTP server with three pages: /livez, /readyz and /metrics. It starts before anything else of the broker, so that
+// One HTTP server with three pages, /livez, /readyz and /metrics, and the profiles of the Go runtime where they are asked for. It starts before anything else of the broker, so that
 // whoever watches the process sees from the first moment that it lives, and how far loading is.
 //
 // # Data in and out
