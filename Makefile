@@ -3,7 +3,7 @@
 .PHONY: build test vet interop conformance bench clean
 
 build: ## bin/samsa
-	go build -trimpath -o bin/samsa ./cmd/samsa
+	CGO_ENABLED=0 go build -trimpath -o bin/samsa ./cmd/samsa
 
 test: ## what `go test ./...` does
 	go test ./...
