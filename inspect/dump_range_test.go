@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/samsalog/samsa/inspect/internal/testdir"
 	"github.com/samsalog/samsa/record"
 	"github.com/samsalog/samsa/vfs"
 )
@@ -70,14 +71,14 @@ func TestFollow(t *testing.T) {
 	log := smallLog()
 	at := positions(t, log)
 	fsys := vfs.NewMem()
-	put(t, fsys, logName, log[:at[2]+7])
+	testdir.Put(t, fsys, logName, log[:at[2]+7])
 	o := DefaultDumpOptions()
 	o.FS, o.Files = fsys, []string{logName}
 	var out, errs bytes.Buffer
 	rounds := 0
 	o.Follow = func() bool {
 		rounds++
-		put(t, fsys, logName, log[:min(len(log), at[2]+7+rounds*150)])
+		testdir.Put(t, fsys, logName, log[:min(len(log), at[2]+7+rounds*150)])
 		return rounds < 12
 	}
 	if err := Dump(&out, &errs, o); err != nil || baseOffsets(out.String()) != "100 102 104 106 108 110" {
@@ -89,11 +90,11 @@ func TestExpand(t *testing.T) {
 	fsys := vfs.NewMem()
 	for _, base := range []int{0, 100, 200} {
 		for _, suffix := range []string{".log", ".index", ".timeindex"} {
-			put(t, fsys, fmt.Sprintf("/d/t-0/%020d%s", base, suffix), nil)
+			testdir.Put(t, fsys, fmt.Sprintf("/d/t-0/%020d%s", base, suffix), nil)
 		}
 	}
-	put(t, fsys, "/d/t-0/00000000000000000200.snapshot", nil)
-	put(t, fsys, "/d/t-0/leader-epoch-checkpoint", nil)
+	testdir.Put(t, fsys, "/d/t-0/00000000000000000200.snapshot", nil)
+	testdir.Put(t, fsys, "/d/t-0/leader-epoch-checkpoint", nil)
 	for _, c := range []struct {
 		path     string
 		from, to *Bound

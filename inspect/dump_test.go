@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/samsalog/samsa/inspect/internal/testdir"
 	"github.com/samsalog/samsa/record"
 	"github.com/samsalog/samsa/storage/producer"
 	"github.com/samsalog/samsa/vfs"
@@ -62,7 +63,7 @@ func run(t *testing.T, files map[string][]byte, change func(*DumpOptions), names
 	o := DefaultDumpOptions()
 	fs := vfs.NewMem()
 	for name, b := range files {
-		put(t, fs, name, b)
+		testdir.Put(t, fs, name, b)
 	}
 	o.FS, o.Files = fs, names
 	if change != nil {
@@ -312,7 +313,7 @@ func (failingWriter) Write([]byte) (int, error) { return 0, errors.New("pipe clo
 
 func TestWriteErrors(t *testing.T) {
 	fs := vfs.NewMem()
-	put(t, fs, logName, smallLog())
+	testdir.Put(t, fs, logName, smallLog())
 	o := DefaultDumpOptions()
 	o.FS, o.Files = fs, []string{logName}
 	if err := Dump(failingWriter{}, &bytes.Buffer{}, o); err == nil || errors.Is(err, ErrIncomplete) {
@@ -329,8 +330,8 @@ func FuzzDump(f *testing.F) {
 	f.Fuzz(func(t *testing.T, b []byte, options uint8) {
 		name := "/t-0/00000000000000000100." + fileTypes[int(options)%len(fileTypes)]
 		fs := vfs.NewMem()
-		put(t, fs, logName, smallLog())
-		put(t, fs, name, b)
+		testdir.Put(t, fs, logName, smallLog())
+		testdir.Put(t, fs, name, b)
 		o := DefaultDumpOptions()
 		o.FS, o.Files = fs, []string{name}
 		o.PrintDataLog = options&8 != 0

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/samsalog/samsa/inspect/internal/testdir"
 	"github.com/samsalog/samsa/vfs"
 )
 
@@ -22,7 +23,7 @@ var found = regexp.MustCompile(`(?i)mismatch|invalid|not found|out of order|corr
 func TestI06NoFalseAlarms(t *testing.T) {
 	files, lines := 0, 0
 	for _, name := range []string{"kafka-4.4.0-formatted", "kafka-4.4.0-killed", "kafka-4.4.0-clean", "old-formats", "kafka-3.9.1-old-topics"} {
-		fsys := unpack(t, name)
+		fsys := testdir.Unpack(t, filepath.Join("testdata", name+".tar.gz"), "")
 		said := map[string][]string{}
 		for _, b := range blocks(t, name) {
 			said[b.path] = b.lines

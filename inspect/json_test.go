@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/samsalog/samsa/inspect/internal/testdir"
 	"github.com/samsalog/samsa/record"
 	"github.com/samsalog/samsa/storage/producer"
 )
@@ -54,7 +55,7 @@ func TestJSON(t *testing.T) {
 
 // Every line of the JSON form is a document, whatever Kafka wrote.
 func TestJSONOfKafkaFiles(t *testing.T) {
-	fs := unpack(t, "kafka-4.4.0-clean")
+	fs := testdir.Unpack(t, "testdata/kafka-4.4.0-clean.tar.gz", "")
 	kinds := map[string]int{}
 	for _, b := range blocks(t, "kafka-4.4.0-clean") {
 		o := asDumped(b.path)

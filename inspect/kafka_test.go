@@ -1,7 +1,6 @@
 package inspect
 
 import (
-	"archive/tar"
 	"bytes"
 	"compress/gzip"
 	"io"
@@ -10,46 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/samsalog/samsa/vfs"
+	"github.com/samsalog/samsa/inspect/internal/testdir"
 )
-
-// unpack reads testdata/<name>.tar.gz, files of a directory that Apache Kafka wrote, into memory.
-func unpack(t testing.TB, name string) vfs.FS {
-	t.Helper()
-	fs := vfs.NewMem()
-	tr := tar.NewReader(gunzip(t, name+".tar.gz"))
-	for {
-		h, err := tr.Next()
-		if err == io.EOF {
-			return fs
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		b, err := io.ReadAll(tr)
-		if err != nil {
-			t.Fatal(err)
-		}
-		put(t, fs, h.Name, b)
-	}
-}
-
-func put(t testing.TB, fs vfs.FS, name string, b []byte) {
-	t.Helper()
-	if err := fs.MkdirAll(filepath.Dir(name), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	f, err := fs.OpenFile(name, os.O_CREATE|os.O_TRUNC|os.O_RDWR, 0o644)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := f.WriteAt(b, 0); err != nil {
-		t.Fatal(err)
-	}
-	if err := f.Close(); err != nil {
-		t.Fatal(err)
-	}
-}
 
 func gunzip(t testing.TB, name string) io.Reader {
 	t.Helper()
@@ -111,7 +72,7 @@ func asDumped(path string) DumpOptions {
 func TestDumpEqualsKafka(t *testing.T) {
 	for _, name := range []string{"kafka-4.4.0-formatted", "kafka-4.4.0-killed", "kafka-4.4.0-clean", "old-formats", "kafka-3.9.1-old-topics"} {
 		t.Run(name, func(t *testing.T) {
-			fs := unpack(t, name)
+			fs := testdir.Unpack(t, filepath.Join("testdata", name+".tar.gz"), "")
 			types := map[string]int{}
 			for _, want := range blocks(t, name) {
 				o := asDumped(want.path)

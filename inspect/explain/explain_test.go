@@ -4,32 +4,14 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/samsalog/samsa/inspect/internal/testdir"
 	"github.com/samsalog/samsa/record"
 	"github.com/samsalog/samsa/vfs"
 )
-
-func put(t *testing.T, fsys vfs.FS, path string, b []byte) {
-	t.Helper()
-	if err := fsys.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	f, err := fsys.OpenFile(path, os.O_CREATE|os.O_TRUNC|os.O_RDWR, 0o644)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := f.WriteAt(b, 0); err != nil {
-		t.Fatal(err)
-	}
-	if err := f.Close(); err != nil {
-		t.Fatal(err)
-	}
-}
 
 // batch is one record at an offset; a producer ≥ 0 makes it part of a transaction.
 func batch(offset, ts, producer int64) []byte {
@@ -63,12 +45,12 @@ func load(t *testing.T, segments ...[]byte) *Partition {
 	fsys := vfs.NewMem()
 	base := int64(0)
 	for _, b := range segments {
-		put(t, fsys, fmt.Sprintf("/data/t-0/%020d.log", base), b)
+		testdir.Put(t, fsys, fmt.Sprintf("/data/t-0/%020d.log", base), b)
 		for s := record.NewScanner(b); s.Next(); {
 			base = int64(s.Batch().LastOffset()) + 1
 		}
 	}
-	put(t, fsys, "/data/replication-offset-checkpoint", fmt.Appendf(nil, "0\n1\nt 0 %d\n", base))
+	testdir.Put(t, fsys, "/data/replication-offset-checkpoint", fmt.Appendf(nil, "0\n1\nt 0 %d\n", base))
 	p, err := Load(context.Background(), fsys, "/data/t-0")
 	if err != nil {
 		t.Fatal(err)
@@ -171,7 +153,7 @@ func TestX14HangingTransaction(t *testing.T) {
 
 func TestDisk(t *testing.T) {
 	p := load(t, batch(0, hour, -1))
-	put(t, p.fs, "/data/t-0/00000000000000000000.log.deleted", make([]byte, 2048))
+	testdir.Put(t, p.fs, "/data/t-0/00000000000000000000.log.deleted", make([]byte, 2048))
 	got, err := Disk(context.Background(), p.fs, "/data")
 	if err != nil || !strings.Contains(got, "could be freed: 2.0 KiB") {
 		t.Errorf("%s %v", got, err)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/samsalog/samsa/inspect/internal/testdir"
 	"github.com/samsalog/samsa/internal/longtest"
 	"github.com/samsalog/samsa/vfs"
 )
@@ -13,8 +14,8 @@ import (
 func damaged(t *testing.T) *vfs.Mem {
 	t.Helper()
 	fsys := whole(t)
-	files := tree(t, fsys, "/data")
-	change := func(path string, edit func(b []byte) []byte) { put(t, fsys, path, edit([]byte(files[path]))) }
+	files := testdir.Tree(t, fsys, "/data")
+	change := func(path string, edit func(b []byte) []byte) { testdir.Put(t, fsys, path, edit([]byte(files[path]))) }
 	flip := func(at int) func([]byte) []byte { return func(b []byte) []byte { b[at] ^= 1; return b } }
 	change("/data/made-0/00000000000000000000.log", flip(5000))
 	change("/data/made-0/00000000000000000200.log", flip(5000))
@@ -33,7 +34,7 @@ func damaged(t *testing.T) *vfs.Mem {
 // So can an undo that was interrupted.
 func TestRepairCutAnywhere(t *testing.T) {
 	origin := damaged(t)
-	want := tree(t, origin, "/data")
+	want := testdir.Tree(t, origin, "/data")
 	total := int64(0)
 	step := longtest.Pick(int64(37), int64(1))
 	cuts := 0
@@ -66,7 +67,7 @@ func TestRepairCutAnywhere(t *testing.T) {
 			if _, err := Undo(context.Background(), again, result.Journal); err != nil {
 				t.Fatalf("cut at %d: undo after going on: %v", n, err)
 			}
-			same(t, tree(t, again, "/data"), want)
+			testdir.Same(t, testdir.Tree(t, again, "/data"), want)
 			journals, err := Journals(left, "/data")
 			if err != nil {
 				t.Fatal(err)
@@ -76,7 +77,7 @@ func TestRepairCutAnywhere(t *testing.T) {
 					t.Fatalf("cut at %d: undo: %v", n, err)
 				}
 			}
-			same(t, tree(t, left, "/data"), want)
+			testdir.Same(t, testdir.Tree(t, left, "/data"), want)
 			if t.Failed() {
 				t.Fatalf("cut at %d", n)
 			}
@@ -92,7 +93,7 @@ func undoCutAnywhere(t *testing.T, origin *vfs.Mem, want map[string]string, step
 	if err != nil {
 		t.Fatal(err)
 	}
-	syncAll(t, repaired, "/")
+	testdir.SyncAll(t, repaired, "/")
 	for n := int64(1); ; n += step {
 		fsys := repaired.Crash()
 		cut := vfs.NewFault(fsys, func(o vfs.Op) error {
@@ -113,7 +114,7 @@ func undoCutAnywhere(t *testing.T, origin *vfs.Mem, want map[string]string, step
 				t.Fatalf("undo cut at %d: %v", n, err)
 			}
 		}
-		same(t, tree(t, left, "/data"), want)
+		testdir.Same(t, testdir.Tree(t, left, "/data"), want)
 		if t.Failed() {
 			t.Fatalf("undo cut at %d", n)
 		}
@@ -126,13 +127,13 @@ func TestRefusesDirectoryInUse(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	before := tree(t, fsys, "/data")
+	before := testdir.Tree(t, fsys, "/data")
 	if _, err := Run(context.Background(), options(fsys), nil); !errors.Is(err, ErrInUse) {
 		t.Errorf("%v", err)
 	}
 	if plan, err := MakePlan(context.Background(), options(fsys)); err != nil || len(plan.Actions) == 0 {
 		t.Errorf("a plan can be made: %v", err)
 	}
-	same(t, tree(t, fsys, "/data"), before)
+	testdir.Same(t, testdir.Tree(t, fsys, "/data"), before)
 	_ = l.Close()
 }

@@ -1,17 +1,13 @@
 package repair
 
 import (
-	"archive/tar"
 	"bytes"
-	"compress/gzip"
 	"context"
-	"errors"
-	"io"
-	"os"
-	"path/filepath"
+	"fmt"
 	"testing"
 	"time"
 
+	"github.com/samsalog/samsa/inspect/internal/testdir"
 	"github.com/samsalog/samsa/inspect/verify"
 	"github.com/samsalog/samsa/record"
 	"github.com/samsalog/samsa/vfs"
@@ -20,34 +16,9 @@ import (
 // whole is a log directory that Apache Kafka 4.4.0 left after a clean stop, with "made-0", three segments that were made here.
 func whole(t testing.TB) *vfs.Mem {
 	t.Helper()
-	f, err := os.Open("../testdata/kafka-4.4.0-directory.tar.gz")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	z, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	fsys := vfs.NewMem()
-	for tr := tar.NewReader(z); ; {
-		h, err := tr.Next()
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		b, err := io.ReadAll(tr)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if h.Typeflag == tar.TypeReg {
-			put(t, fsys, filepath.Join("/data", h.Name), b)
-		}
-	}
+	fsys := testdir.Unpack(t, "../testdata/kafka-4.4.0-directory.tar.gz", "/data")
 	rolled(t, fsys)
-	syncAll(t, fsys, "/")
+	testdir.SyncAll(t, fsys, "/")
 	return fsys
 }
 
@@ -68,105 +39,19 @@ func rolled(t testing.TB, fsys vfs.FS) {
 			}
 			log = append(log, b.Build()...)
 		}
-		put(t, fsys, "/data/made-0/"+name(base)+".log", log)
+		testdir.Put(t, fsys, "/data/made-0/"+name(base)+".log", log)
 		offsets, times, err := indexContent(fsys, "/data/made-0/"+name(base)+".log", int64(base))
 		if err != nil {
 			t.Fatal(err)
 		}
-		put(t, fsys, "/data/made-0/"+name(base)+".index", offsets)
-		put(t, fsys, "/data/made-0/"+name(base)+".timeindex", times)
+		testdir.Put(t, fsys, "/data/made-0/"+name(base)+".index", offsets)
+		testdir.Put(t, fsys, "/data/made-0/"+name(base)+".timeindex", times)
 	}
-	put(t, fsys, "/data/made-0/leader-epoch-checkpoint", []byte("0\n1\n0 0\n"))
-	put(t, fsys, "/data/made-0/partition.metadata", []byte("version: 0\ntopic_id: AAAAAAAAAAAAAAAAAAAAJQ"))
+	testdir.Put(t, fsys, "/data/made-0/leader-epoch-checkpoint", []byte("0\n1\n0 0\n"))
+	testdir.Put(t, fsys, "/data/made-0/partition.metadata", []byte("version: 0\ntopic_id: AAAAAAAAAAAAAAAAAAAAJQ"))
 }
 
-func name(base record.Offset) string {
-	s := "00000000000000000000"
-	n := ""
-	for v := base; v > 0; v /= 10 {
-		n = string(rune('0'+v%10)) + n
-	}
-	return s[:20-len(n)] + n
-}
-
-func put(t testing.TB, fsys vfs.FS, path string, b []byte) {
-	t.Helper()
-	if err := fsys.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	f, err := fsys.OpenFile(path, os.O_CREATE|os.O_TRUNC|os.O_RDWR, 0o644)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := f.WriteAt(b, 0); err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(f.Sync(), f.Close()); err != nil {
-		t.Fatal(err)
-	}
-}
-
-// syncAll makes the names durable.
-func syncAll(t testing.TB, fsys vfs.FS, dir string) {
-	t.Helper()
-	entries, err := fsys.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, e := range entries {
-		if e.IsDir() {
-			syncAll(t, fsys, filepath.Join(dir, e.Name()))
-		}
-	}
-	if err := fsys.SyncDir(dir); err != nil {
-		t.Fatal(err)
-	}
-}
-
-// tree is every file's content.
-func tree(t testing.TB, fsys vfs.FS, dir string) map[string]string {
-	t.Helper()
-	all := map[string]string{}
-	entries, err := fsys.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, e := range entries {
-		path := filepath.Join(dir, e.Name())
-		if e.IsDir() {
-			for k, v := range tree(t, fsys, path) {
-				all[k] = v
-			}
-			continue
-		}
-		if e.Name() == lockFile {
-			continue // a process that ends without its defers leaves it; brokers do too
-		}
-		b, err := readFile(fsys, path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		all[path] = string(b)
-	}
-	return all
-}
-
-// same fails where two trees differ.
-func same(t testing.TB, got, want map[string]string) {
-	t.Helper()
-	for path, b := range want {
-		if have, ok := got[path]; !ok {
-			t.Errorf("%s is missing", path)
-		} else if have != b {
-			t.Errorf("%s: %d bytes differ from %d", path, len(have), len(b))
-		}
-	}
-	for path := range got {
-		if _, ok := want[path]; !ok {
-			t.Errorf("%s should not be there", path)
-		}
-	}
-}
+func name(base record.Offset) string { return fmt.Sprintf("%020d", base) }
 
 // findings are what verify says of a directory.
 func findings(t testing.TB, fsys vfs.FS, dir string) (all []verify.Finding) {

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/samsalog/samsa/inspect/internal/testdir"
 	"github.com/samsalog/samsa/internal/longtest"
 	"github.com/samsalog/samsa/vfs"
 )
@@ -62,7 +63,7 @@ func draw(r *rand.Rand, files map[string][]string, whole map[string]string) muta
 // directory that verify finds nothing more in than what is missing; no whole batch is lost; undo restores every byte.
 func TestMutations(t *testing.T) {
 	base := whole(t)
-	before := tree(t, base, "/data")
+	before := testdir.Tree(t, base, "/data")
 	if all := findings(t, base, "/data"); len(all) > 0 {
 		t.Fatalf("the undamaged directory: %v", all)
 	}
@@ -90,7 +91,7 @@ func TestMutations(t *testing.T) {
 			continue
 		}
 		fsys := base.Crash() // a copy
-		put(t, fsys, m.path, damaged)
+		testdir.Put(t, fsys, m.path, damaged)
 		all := findings(t, fsys, "/data")
 		if len(all) == 0 {
 			if why := matters(m, before[m.path], string(damaged), logOf(before, m.path)); why != "" {
@@ -118,7 +119,7 @@ func TestMutations(t *testing.T) {
 // repairs repairs the directory, looks at it, and takes the repair back.
 func repairs(t *testing.T, fsys *vfs.Mem, m mutation, before string, damaged []byte) {
 	t.Helper()
-	start := tree(t, fsys, "/data")
+	start := testdir.Tree(t, fsys, "/data")
 	result, err := Run(context.Background(), options(fsys), nil)
 	if err != nil {
 		t.Fatalf("%v: %v", m, err)
@@ -147,7 +148,7 @@ func repairs(t *testing.T, fsys *vfs.Mem, m mutation, before string, damaged []b
 	if _, err := Undo(context.Background(), fsys, result.Journal); err != nil {
 		t.Fatalf("%v: undo: %v", m, err)
 	}
-	same(t, tree(t, fsys, "/data"), start)
+	testdir.Same(t, testdir.Tree(t, fsys, "/data"), start)
 }
 
 // logOf is the `.log` that belongs to a file.
