@@ -7,6 +7,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/samsalog/samsa/inspect/scrub"
 	"github.com/samsalog/samsa/internal/console"
 	"github.com/samsalog/samsa/internal/controller"
 	"github.com/samsalog/samsa/internal/group"
@@ -31,6 +32,7 @@ type Broker struct {
 	server     *wire.Server
 	ctl        *controller.Controller
 	console    *console.Server // nil without samsa.http.listen
+	scrub      *scrub.Scrubber // nil when it is turned off
 	bound      []net.Listener
 	// listeners describes bound, one for one.
 	listeners []*wire.Listener
@@ -72,6 +74,9 @@ func (b *Broker) Shutdown(ctx context.Context) error {
 		b.stopping.Store(true)
 		err := b.server.Shutdown(ctx)
 		b.serving.Wait()
+		if b.scrub != nil {
+			b.scrub.Close()
+		}
 		// The coordinators still append; they end before the logs do. Ends of transactions go through the groups.
 		b.txns.Close()
 		b.share.Close()

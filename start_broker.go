@@ -107,6 +107,7 @@ func (s *starting) host(context.Context) error {
 	b.store.Subscribe(b.groups)
 	b.store.Subscribe(shareObserver{b})
 	b.dirs.Start()
+	s.startScrub()
 	return nil
 }
 

@@ -99,6 +99,7 @@ func (n node) Counts() console.Counts {
 		c.Groups[state.String()] = count
 	}
 	c.Share = b.countShares()
+	c.Scrub = b.countScrub()
 	for _, t := range b.dirs.Tasks() {
 		c.Tasks = append(c.Tasks, console.TaskCounts{Name: t.Name, Runs: t.Runs, Failures: t.Failures, LastRun: t.LastRun})
 	}

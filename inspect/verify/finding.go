@@ -115,3 +115,8 @@ func (f Finding) offsets(first, last int64) Finding {
 	f.FirstOffset, f.LastOffset = first, last
 	return f
 }
+
+// Unread is the finding that a file cannot be read.
+func Unread(path string, err error) Finding {
+	return about(Unreadable, Error, path, err.Error(), "What is behind it is not known")
+}

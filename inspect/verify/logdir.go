@@ -171,7 +171,7 @@ func (o *Options) dirEntry(ctx context.Context, e fs.DirEntry, facts *dirFacts, 
 		return nil // deleted meanwhile
 	}
 	if err != nil && ctx.Err() == nil {
-		emit(about(Unreadable, Error, path, err.Error(), "What is behind it is not known"))
+		emit(Unread(path, err))
 		return nil
 	}
 	return err

@@ -108,15 +108,18 @@ type checker struct {
 	starts    map[int64]int64 // where the data of each producer's open transaction begins in what was read
 }
 
+func newChecker(ctx context.Context, o *Options, list *logfile.Partition, facts Facts, out func(Finding)) *checker {
+	return &checker{ctx: ctx, o: o, fs: o.FS, out: out, list: list, facts: facts, first: true, epoch: record.NoLeaderEpoch,
+		snapshots: list.Snapshots, compacted: facts.Compacted, starts: map[int64]int64{}, state: &State{List: list, Facts: facts}}
+}
+
 // partition looks at a partition directory once.
 func partition(ctx context.Context, o *Options, dir string, facts Facts, out func(Finding)) (*State, error) {
 	list, err := logfile.List(o.FS, dir)
 	if err != nil {
 		return nil, err
 	}
-	c := &checker{ctx: ctx, o: o, fs: o.FS, out: out, list: list, facts: facts, first: true, epoch: record.NoLeaderEpoch,
-		snapshots: list.Snapshots, compacted: facts.Compacted, starts: map[int64]int64{}}
-	c.state = &State{List: list, Facts: facts}
+	c := newChecker(ctx, o, list, facts, out)
 	c.smallFiles()
 	c.begin()
 	for i := range list.Segments {

@@ -35,7 +35,8 @@ type Options struct {
 	Partition func(dir string, s *State)
 
 	sleep func(d time.Duration) error
-	owed  int64 // bytes read since the last wait
+	// owed is what was read since the last wait, in bytes; shared by the copies of these Options.
+	owed *int64
 }
 
 // Summary is what was looked at.
@@ -102,6 +103,9 @@ func (o *Options) complete(ctx context.Context) {
 		o.Sleep = sleep
 	}
 	o.sleep = func(d time.Duration) error { return o.Sleep(ctx, d) }
+	if o.owed == nil {
+		o.owed = new(int64)
+	}
 }
 
 func sleep(ctx context.Context, d time.Duration) error {
@@ -126,10 +130,10 @@ func (o *Options) pace(n int64) error {
 	if o.BytesPerSecond <= 0 {
 		return nil
 	}
-	if o.owed += n; o.owed < min(paceStep, o.BytesPerSecond/10) {
+	if *o.owed += n; *o.owed < min(paceStep, o.BytesPerSecond/10) {
 		return nil
 	}
-	n, o.owed = o.owed, 0
+	n, *o.owed = *o.owed, 0
 	return o.sleep(time.Duration(float64(n) / float64(o.BytesPerSecond) * float64(time.Second)))
 }
 
@@ -205,31 +209,41 @@ const looks = 4
 // too, and does not change anything about a directory at rest, which is looked at once.
 func Partition(ctx context.Context, o Options, dir string, facts Facts, out func(Finding)) (*State, error) {
 	o.complete(ctx)
+	var state *State
+	err := o.settled(func() string { return signature(o.FS, dir) }, func(out func(Finding)) (err error) {
+		state, err = partition(ctx, &o, dir, facts, out)
+		return err
+	}, out)
+	return state, err
+}
+
+// settled looks until nothing has changed meanwhile, as sign tells, or until looks are enough; then what two looks in a row
+// have found counts.
+func (o *Options) settled(sign func() string, look func(out func(Finding)) error, out func(Finding)) error {
 	var before map[key]bool
-	for look := 1; ; look++ {
+	for n := 1; ; n++ {
 		var all []Finding
-		sign := signature(o.FS, dir)
-		state, err := partition(ctx, &o, dir, facts, func(f Finding) { all = append(all, f) })
-		if err != nil {
-			return state, err
+		was := sign()
+		if err := look(func(f Finding) { all = append(all, f) }); err != nil {
+			return err
 		}
-		quiet := sign == signature(o.FS, dir)
+		quiet := was == sign()
 		if before != nil && !quiet {
 			all = slices.DeleteFunc(all, func(f Finding) bool { return !before[f.key()] })
 		}
 		serious := slices.ContainsFunc(all, func(f Finding) bool { return f.Severity > Note })
-		if quiet || !serious || look == looks {
+		if quiet || !serious || n == looks {
 			for _, f := range all {
 				out(f)
 			}
-			return state, nil
+			return nil
 		}
 		before = map[key]bool{}
 		for _, f := range all {
 			before[f.key()] = true
 		}
 		if err := o.sleep(settle); err != nil {
-			return state, err
+			return err
 		}
 	}
 }

@@ -1,13 +1,11 @@
 package verify
 
 import (
-	"archive/tar"
 	"bytes"
-	"compress/gzip"
 	"context"
 	"encoding/binary"
 	"errors"
-	"io"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -15,56 +13,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/samsalog/samsa/inspect/internal/testdir"
+	"github.com/samsalog/samsa/inspect/logfile"
 	"github.com/samsalog/samsa/record"
 	"github.com/samsalog/samsa/vfs"
 )
-
-func unpack(t *testing.T, name string) *vfs.Mem {
-	t.Helper()
-	f, err := os.Open(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	z, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	fsys := vfs.NewMem()
-	for tr := tar.NewReader(z); ; {
-		h, err := tr.Next()
-		if errors.Is(err, io.EOF) {
-			return fsys
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		b, err := io.ReadAll(tr)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if h.Typeflag == tar.TypeReg {
-			put(t, fsys, filepath.Join("/data", h.Name), b)
-		}
-	}
-}
-
-func put(t *testing.T, fsys vfs.FS, path string, b []byte) {
-	t.Helper()
-	if err := fsys.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	f, err := fsys.OpenFile(path, os.O_CREATE|os.O_TRUNC|os.O_RDWR, 0o644)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := f.WriteAt(b, 0); err != nil {
-		t.Fatal(err)
-	}
-	if err := f.Close(); err != nil {
-		t.Fatal(err)
-	}
-}
 
 func run(t *testing.T, fsys vfs.FS, path string, change func(*Options)) (Summary, []Finding) {
 	t.Helper()
@@ -87,8 +40,8 @@ func TestI06NoFalseAlarms(t *testing.T) {
 		"../testdata/old-formats.tar.gz", "../testdata/kafka-3.9.1-old-topics.tar.gz",
 		"../../storage/logdir/testdata/kafka-4.4.0.tar.gz"} {
 		t.Run(filepath.Base(name), func(t *testing.T) {
-			fsys := unpack(t, name)
-			complete(t, fsys, "/data")
+			fsys := testdir.Unpack(t, name, "/data")
+			testdir.Complete(t, fsys, "/data")
 			dirs := []string{"/data"}
 			if entries, err := fsys.ReadDir("/data"); err == nil && len(entries) <= 2 {
 				dirs = nil
@@ -106,34 +59,6 @@ func TestI06NoFalseAlarms(t *testing.T) {
 				t.Logf("%s: %+v", dir, sum)
 			}
 		})
-	}
-}
-
-// complete adds what was left out of the archives to keep them small: empty indexes of segments, and the segments of the
-// metadata log, whose directory goes.
-func complete(t *testing.T, fsys vfs.FS, dir string) {
-	t.Helper()
-	entries, err := fsys.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, e := range entries {
-		path := filepath.Join(dir, e.Name())
-		stem, isLog := strings.CutSuffix(path, ".log")
-		switch {
-		case e.IsDir():
-			complete(t, fsys, path)
-		case isLog:
-			for _, suffix := range []string{".index", ".timeindex"} {
-				if _, err := fsys.Stat(stem + suffix); errors.Is(err, fs.ErrNotExist) {
-					put(t, fsys, stem+suffix, nil)
-				}
-			}
-		case e.Name() == "quorum-state" && len(entries) == 1:
-			if err := fsys.RemoveAll(dir); err != nil {
-				t.Fatal(err)
-			}
-		}
 	}
 }
 
@@ -158,7 +83,7 @@ func TestR19DamageIsLocalised(t *testing.T) {
 	b, at := log(0, 20)
 	b[at[7]+80] ^= 4
 	fsys := vfs.NewMem()
-	put(t, fsys, segmentName, b)
+	testdir.Put(t, fsys, segmentName, b)
 	sum, all := run(t, fsys, "/t-0", nil)
 	if len(all) != 1 || sum.Batches != 19 {
 		t.Fatalf("%v, %+v", all, sum)
@@ -175,7 +100,7 @@ func TestGoesOnBehindDamage(t *testing.T) {
 	binary.BigEndian.PutUint32(b[at[3]+8:], 1<<30)
 	b = append(b[:at[10]], append(bytes.Repeat([]byte{0xee}, 333), b[at[10]:]...)...)
 	fsys := vfs.NewMem()
-	put(t, fsys, segmentName, b)
+	testdir.Put(t, fsys, segmentName, b)
 	sum, all := run(t, fsys, "/t-0", nil)
 	if len(all) != 2 || sum.Batches != 19 || all[0].Position != int64(at[3]) || all[1].Position != int64(at[10]) || all[1].Length != 333 {
 		t.Fatalf("%v, %+v", all, sum)
@@ -186,7 +111,7 @@ func TestGoesOnBehindDamage(t *testing.T) {
 func TestGrowingDirectory(t *testing.T) {
 	b, at := log(0, 20)
 	fsys := vfs.NewMem()
-	put(t, fsys, segmentName, b[:at[19]+30])
+	testdir.Put(t, fsys, segmentName, b[:at[19]+30])
 	looked := 0
 	_, all := run(t, fsys, "/t-0", func(o *Options) {
 		o.FS = vfs.NewFault(fsys, func(op vfs.Op) error {
@@ -209,7 +134,7 @@ func TestGrowingDirectory(t *testing.T) {
 func TestThrottle(t *testing.T) {
 	b, _ := log(0, 20)
 	fsys := vfs.NewMem()
-	put(t, fsys, segmentName, b)
+	testdir.Put(t, fsys, segmentName, b)
 	slept := time.Duration(0)
 	run(t, fsys, "/t-0", func(o *Options) {
 		o.BytesPerSecond = 100
@@ -217,5 +142,49 @@ func TestThrottle(t *testing.T) {
 	})
 	if want := time.Duration(len(b)) * time.Second / 100; slept < want-time.Second || slept > want+time.Second {
 		t.Errorf("%v, want %v", slept, want)
+	}
+}
+
+// Two sealed segments that compaction merges after the list was made are not called wrong, nor is one that is gone; damage is.
+func TestSealedSegments(t *testing.T) {
+	segmentPath := func(base int) string { return fmt.Sprintf("/t-0/%020d.log", base) }
+	fsys := vfs.NewMem()
+	put := func(base, n int) ([]byte, []int) {
+		b, at := log(base, n)
+		testdir.Put(t, fsys, segmentPath(base), b)
+		largest := binary.BigEndian.AppendUint64(nil, uint64(1000+n-1))
+		testdir.Put(t, fsys, strings.TrimSuffix(segmentPath(base), ".log")+".timeindex", binary.BigEndian.AppendUint32(largest, uint32(2*n-1)))
+		testdir.Complete(t, fsys, "/t-0")
+		return b, at
+	}
+	for i := range 4 {
+		put(i*40, 20)
+	}
+	list, err := logfile.List(fsys, "/t-0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := Options{FS: fsys, Sleep: func(context.Context, time.Duration) error { return nil }}
+	look := func(i int) (all []Finding, state *SegmentState, err error) {
+		state, err = Segment(context.Background(), &o, list, i, func(f Finding) { all = append(all, f) })
+		return all, state, err
+	}
+	if all, s, err := look(1); err != nil || len(all) != 0 || s.Next != 80 || !s.Sealed || s.Log != s.End {
+		t.Fatalf("%v %+v %v", all, s, err)
+	}
+	b, at := put(0, 40)
+	if err := fsys.Remove(segmentPath(40)); err != nil {
+		t.Fatal(err)
+	}
+	if all, s, err := look(0); err != nil || len(all) != 0 || s.Next != 80 {
+		t.Errorf("merged: %v %+v %v", all, s, err)
+	}
+	if _, _, err := look(1); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("gone: %v", err)
+	}
+	b[at[7]+80] ^= 4
+	testdir.Put(t, fsys, segmentPath(0), b)
+	if all, s, err := look(0); err != nil || len(all) != 1 || all[0].Rule != BatchChecksum || all[0].FirstOffset != 14 || len(s.Damage) != 1 {
+		t.Errorf("damaged: %v %+v %v", all, s, err)
 	}
 }

@@ -80,6 +80,14 @@ func edges() []edge {
 		{"inspect/verify", "storage/segment", "names of files, end markers"},
 		{"inspect/verify", "vfs", "files"},
 
+		{"inspect/internal/testdir", "vfs", "directories in memory"},
+		{"inspect/scrub", "inspect/logfile", "listing partitions"},
+		{"inspect/scrub", "inspect/verify", "what is wrong with a segment"},
+		{"inspect/scrub", "storage/checkpoint", "files that are replaced as a whole"},
+		{"inspect/scrub", "storage/logdir", "names of partition directories"},
+		{"inspect/scrub", "storage/segment", "names of files"},
+		{"inspect/scrub", "vfs", "files"},
+
 		// serve
 		{"internal/stored", "record", "ids and the like inside records"},
 		{"internal/config", "record", "timestamp types"},
@@ -165,6 +173,8 @@ func edges() []edge {
 		{"internal/handler", "vfs", "Regions of a fetch"},
 
 		// compose
+		{"", "inspect/scrub", "composition"},
+		{"", "inspect/verify", "composition: findings of the scrub become log lines"},
 		{"", "internal/config", "composition"},
 		{"", "internal/console", "composition"},
 		{"", "internal/controller", "composition"},
@@ -226,5 +236,5 @@ func modules() map[string]map[string]string {
 // engine lists the packages of ARCH-3.
 func engine() []string {
 	return []string{"record", "vfs", "storage", "storage/checkpoint", "storage/cleaner", "storage/epoch", "storage/index", "storage/logdir",
-		"storage/producer", "storage/segment", "storage/throttle", "inspect", "inspect/explain", "inspect/logfile", "inspect/repair", "inspect/verify"}
+		"storage/producer", "storage/segment", "storage/throttle", "inspect", "inspect/explain", "inspect/logfile", "inspect/repair", "inspect/scrub", "inspect/verify"}
 }

@@ -86,7 +86,9 @@ func TestMetricsOfAServingNode(t *testing.T) {
 		Dirs:     []DirCounts{{Path: "/a", Online: true, Logs: 2, LogSize: 300, Total: 1 << 40, Usable: 1 << 39}},
 		Topics:   []TopicCounts{{Name: "orders", Partitions: 2, LogSize: 300, Held: 1}},
 		Requests: []RequestCount{{API: "Produce", Version: 13, Count: 7}}, Connections: 4, Accepted: 9, Refused: 1, Invalid: 2,
-		Share:  ShareCounts{Sessions: 2, Partitions: 5, InFlight: 40, Acquired: 100, Expired: 3, Acknowledged: map[string]int64{"accept": 90}},
+		Share: ShareCounts{Sessions: 2, Partitions: 5, InFlight: 40, Acquired: 100, Expired: 3, Acknowledged: map[string]int64{"accept": 90}},
+		Scrub: ScrubCounts{On: true, Bytes: 900, Segments: 3, Passes: 2, Dirs: map[string]ScrubDir{
+			"/a": {Running: true, Ended: time.UnixMilli(1700000000500), Warnings: 1, Errors: 4}, "/b": {}}},
 		Groups: map[string]int64{"Stable": 3}, GroupCoordinator: GroupCounts{NumOffsets: 12, OffsetCommits: 34}, OpenFiles: 6, MaxOpenFiles: 100,
 		Tasks: []TaskCounts{{Name: "retention", Runs: 5, Failures: 1, LastRun: time.UnixMilli(1700000000500)}},
 	}}
@@ -99,12 +101,21 @@ func TestMetricsOfAServingNode(t *testing.T) {
 		`samsa_connections_refused_total 1`, `samsa_connections_invalid_total 2`, `samsa_groups{state="Stable"} 3`, `samsa_num_offsets 12`, `samsa_offset_commit_count_total 34`,
 		`samsa_share_sessions 2`, `samsa_share_partitions 5`, `samsa_share_records_in_flight 40`, `samsa_share_records_acquired_total 100`,
 		`samsa_share_record_locks_expired_total 3`, `samsa_share_records_acknowledged_total{type="accept"} 90`,
+		`samsa_scrub_bytes_total 900`, `samsa_scrub_segments_total 3`, `samsa_scrub_passes_total 2`, `samsa_scrub_running{dir="/a"} 1`, `samsa_scrub_running{dir="/b"} 0`,
+		`samsa_scrub_findings{dir="/a",severity="error"} 4`, `samsa_scrub_findings{dir="/a",severity="warning"} 1`, `samsa_scrub_last_pass_timestamp_seconds{dir="/a"} 1.7000000005e+09`,
 		`samsa_log_files_open 6`, `samsa_log_files_open_max 100`, `samsa_task_runs_total{task="retention"} 5`,
 		`samsa_task_failures{task="retention"} 1`, `samsa_task_last_run_timestamp_seconds{task="retention"} 1.7000000005e+09`,
 	} {
 		if !strings.Contains(body, line+"\n") {
 			t.Errorf("no line %s in:\n%s", line, body)
 		}
+	}
+	if strings.Contains(body, `samsa_scrub_last_pass_timestamp_seconds{dir="/b"}`) {
+		t.Error("a pass that never was has a time")
+	}
+	n.counts.Scrub = ScrubCounts{}
+	if _, body := get(t, Handler(n), "/metrics"); strings.Contains(body, "samsa_scrub") {
+		t.Error("metrics of a scrub that is turned off")
 	}
 }
 

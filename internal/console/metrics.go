@@ -16,6 +16,7 @@ type metrics struct {
 	requests, connections, accepted, refused, invalid               *prometheus.Desc
 	coordinator                                                     []groupMetric
 	share                                                           shareMetrics
+	scrub                                                           scrubMetrics
 	groups, openFiles, maxOpenFiles, taskRuns, taskFailed, taskLast *prometheus.Desc
 }
 
@@ -27,6 +28,7 @@ func newMetrics(n Node) *metrics {
 		n:               n,
 		coordinator:     groupMetrics(desc),
 		share:           newShareMetrics(desc),
+		scrub:           newScrubMetrics(desc),
 		state:           desc("state", "1 for the state that the node is in.", "state"),
 		loadPartitions:  desc("load_partitions", "Partitions that a log directory held at the start.", "dir"),
 		loaded:          desc("load_partitions_done", "Partitions of them that were loaded or set aside.", "dir"),
@@ -99,6 +101,7 @@ func (m *metrics) collect(out sink, c Counts) {
 		out.gauge(m.groups, float64(n), state)
 	}
 	m.share.collect(out, c.Share)
+	m.scrub.collect(out, c.Scrub)
 	for _, g := range m.coordinator {
 		s := out.counter
 		if g.gauge {

@@ -54,6 +54,7 @@ type Counts struct {
 	// Groups is how many consumer groups are in each state.
 	Groups map[string]int64
 	Share  ShareCounts
+	Scrub  ScrubCounts
 	// GroupCoordinator are the counts of the group coordinator.
 	GroupCoordinator GroupCounts
 	// OpenFiles are the files of logs that are open, MaxOpenFiles how many may be.
