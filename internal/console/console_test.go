@@ -114,7 +114,7 @@ func TestMetricsOfAServingNode(t *testing.T) {
 		t.Error("a pass that never was has a time")
 	}
 	n.counts.Scrub = ScrubCounts{}
-	if _, body := get(t, Handler(n), "/metrics"); strings.Contains(body, "samsa_scrub") {
+	if _, body := get(t, Handler(n, Options{}), "/metrics"); strings.Contains(body, "samsa_scrub") {
 		t.Error("metrics of a scrub that is turned off")
 	}
 }
