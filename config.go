@@ -1,6 +1,7 @@
 package samsa
 
 import (
+	"cmp"
 	"errors"
 	"log/slog"
 	"maps"
@@ -8,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/samsalog/samsa/internal/config"
+	"github.com/samsalog/samsa/storage/checkpoint"
 	"github.com/samsalog/samsa/vfs"
 )
 
@@ -59,9 +61,27 @@ func (c *Config) static() (*config.Static, []config.Warning, error) {
 		props["listeners"] = "PLAINTEXT://" + DefaultListen
 	}
 	if props["node.id"] == "" && props["broker.id"] == "" {
-		props["node.id"] = "1"
+		props["node.id"] = c.nodeOf(props)
 	}
 	return config.Load(props)
+}
+
+// nodeOf is the number of a node that no setting gives one: whose directory it is, or 1 for a new one.
+func (c *Config) nodeOf(props map[string]string) string {
+	dirs := cmp.Or(props["log.dirs"], props["log.dir"])
+	first, _, _ := strings.Cut(dirs, ",")
+	meta, err := checkpoint.ReadMetaProperties(c.fs(), filepath.Join(strings.TrimSpace(first), checkpoint.MetaPropertiesFile))
+	if err != nil || meta.NodeID == checkpoint.NoNodeID {
+		return "1" // what is wrong with the directory is told when it is opened
+	}
+	return nodeName(meta.NodeID)
+}
+
+func (c *Config) fs() vfs.FS {
+	if c.FS != nil {
+		return c.FS
+	}
+	return vfs.NewOS()
 }
 
 func (c *Config) logger() *slog.Logger {

@@ -20,7 +20,7 @@ func Start(ctx context.Context, c Config) (*Broker, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &starting{static: static, fs: c.FS}
+	s := &starting{static: static, fs: c.fs()}
 	s.log = slog.New(s.levels.Handler(c.logger().Handler()))
 	for _, w := range warnings {
 		s.log.Warn("configuration: "+w.Text, "key", w.Key)
@@ -28,9 +28,6 @@ func Start(ctx context.Context, c Config) (*Broker, error) {
 	b := &Broker{done: make(chan struct{}), failed: make(chan error, 1)}
 	b.epoch.Store(-1)
 	s.b = b
-	if s.fs == nil {
-		s.fs = vfs.NewOS()
-	}
 	if err := s.run(ctx); err != nil {
 		s.undo()
 		return nil, err

@@ -55,6 +55,9 @@ func (s *starting) openDirectories(context.Context) error {
 		Observe:                s.observeDirs,
 		OnDirFailure:           s.dirFailed,
 	})
+	if errors.Is(err, logdir.ErrZooKeeper) {
+		return fmt.Errorf("%w: %w", ErrNoMetadata, err)
+	}
 	if err != nil {
 		return err
 	}
@@ -153,6 +156,7 @@ func (s *starting) openMetadata(context.Context) error {
 			RetentionBytes: l.Int64("metadata.max.retention.bytes"),
 			Retention:      l.Duration("metadata.max.retention.ms"),
 		},
+		Accept:  s.accept,
 		Observe: func(e storage.Event) { s.log.Info(e.String()) },
 		Logger:  s.room("metadata"),
 		OnFailure: func(err error) {
@@ -160,7 +164,7 @@ func (s *starting) openMetadata(context.Context) error {
 		},
 	})
 	if err != nil {
-		return err
+		return largerCluster(err)
 	}
 	s.b.store = store
 	s.undos = append(s.undos, func() { _ = store.Close() })
@@ -169,12 +173,12 @@ func (s *starting) openMetadata(context.Context) error {
 
 // loadLogs opens all partitions that the image knows; others are set aside as strays.
 func (s *starting) loadLogs(ctx context.Context) error {
-	image := s.b.store.Image()
+	image, node := s.b.store.Image(), s.nodeID()
 	l := s.layers(image)
 	var configs sync.Map // by topic id: a topic has many partitions, and working its settings out takes longer than opening one
 	return s.b.dirs.Load(ctx, func(tp record.TopicPartition, id record.UUID) (storage.Config, bool) {
 		t := image.Topics.ByID(id)
-		if t == nil || t.Name != tp.Topic || int(tp.Partition) >= len(t.Partitions) {
+		if t == nil || t.Name != tp.Topic || int(tp.Partition) >= len(t.Partitions) || !slices.Contains(t.Partitions[tp.Partition].Replicas, node) {
 			return storage.Config{}, false
 		}
 		c, ok := configs.Load(id)

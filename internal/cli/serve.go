@@ -157,6 +157,12 @@ func (o *serveOptions) logger(w io.Writer) (*slog.Logger, error) {
 // explainStart adds what to do about the errors that meet people at the first start.
 func explainStart(err error) error {
 	err = fmt.Errorf("the broker did not start: %w", err)
+	switch {
+	case errors.Is(err, samsa.ErrLargerCluster):
+		return withHint(err, `"samsa serve --read-only" reads it without changing it, "samsa adopt DIR --solo" makes it a cluster of one node.`)
+	case errors.Is(err, samsa.ErrNoMetadata):
+		return withHint(err, `"samsa adopt DIR --from-logs" makes metadata from what the partitions tell.`)
+	}
 	var op *net.OpError
 	if errors.As(err, &op) && op.Op == "listen" {
 		return withHint(err, "Is another broker running there? Choose another address with --listen HOST:PORT.")

@@ -18,7 +18,7 @@
 //
 // All record types of Apache Kafka 4.4 are folded. Those that nobody acts on yet (ACLs, quotas, credentials,
 // tokens, controllers, configs of any resource) are kept and written back into snapshots. A type, version or
-// feature level that is not known makes Open fail before it writes a record.
+// feature level that is not known makes Open fail before it writes a byte: Look, the half of Open that only reads, comes first.
 //
 // # Invariants
 //

@@ -16,6 +16,8 @@ var (
 	ErrInvalidSnapshot = errors.New("invalid snapshot")
 	// ErrGap: the records between the newest snapshot and the start of the log are missing.
 	ErrGap = errors.New("metadata log does not reach back to a snapshot")
+	// ErrDamaged: the log is damaged where it had been whole on disk. Nothing was written.
+	ErrDamaged = errors.New("damaged metadata log")
 	// ErrClosed: the Store was closed.
 	ErrClosed = errors.New("metadata store is closed")
 	// ErrTooLarge: records that must be written in one batch do not fit into one.

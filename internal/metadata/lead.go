@@ -11,14 +11,12 @@ import (
 // a transaction that was left open, and the bootstrap records if there is no metadata.version.
 func (l *loading) lead() error {
 	s := l.s
-	s.epoch = l.replay.fold.img.Epoch
+	s.quorum = l.quorum
+	s.epoch = l.newestEpoch()
 	if e, ok := s.log.LatestEpoch(); ok {
 		s.epoch = max(s.epoch, e)
 	}
-	if l.state != nil {
-		s.epoch = max(s.epoch, l.state.LeaderEpoch)
-	}
-	s.epoch = max(s.epoch, 0) + 1
+	s.epoch++
 	if err := l.writeState(); err != nil {
 		return err
 	}

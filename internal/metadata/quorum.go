@@ -62,17 +62,28 @@ func (q *quorum) check(node int32, directory record.UUID, state *quorumState) er
 	if q.voters == nil {
 		return fmt.Errorf("%w: the directory was formatted to join another controller quorum (no initial controllers)", ErrNotSoleVoter)
 	}
-	var ids []int32
-	for _, v := range q.voters.Voters {
-		ids = append(ids, v.VoterID)
-	}
-	if err := sole("the voter set", ids); err != nil {
+	if err := sole("the voter set", q.voterIDs(nil)); err != nil {
 		return err
 	}
 	if v := q.voters.Voters[0]; !v.VoterDirectoryID.IsZero() && v.VoterDirectoryID != directory {
 		return fmt.Errorf("%w: the voter set gives node %d the directory id %s, meta.properties says %s", ErrNotSoleVoter, node, v.VoterDirectoryID, directory)
 	}
 	return nil
+}
+
+// voterIDs are the voters that are known: the newest that a control record names, or those of quorum-state.
+func (q *quorum) voterIDs(state *quorumState) []int32 {
+	if q.voters == nil {
+		if ids := state.voterIDs(); ids != nil {
+			return ids
+		}
+		return q.led
+	}
+	ids := make([]int32, len(q.voters.Voters))
+	for i, v := range q.voters.Voters {
+		ids[i] = v.VoterID
+	}
+	return ids
 }
 
 // quorumState is the file quorum-state: who leads, and for whom this node voted.

@@ -40,6 +40,9 @@ type Options struct {
 	// SegmentBytes and SegmentMs are metadata.log.segment.bytes and .ms; 0: Kafka's defaults.
 	SegmentBytes int
 	SegmentMs    int64
+	// Accept is asked, before anything is written, whether what was found may be served; its error is that of Open. nil:
+	// everything that can be understood and has no other voter.
+	Accept func(*Found) error
 	// Observe hears what recovery of the log found; OnFailure the first failed write; both may be nil.
 	Observe   func(storage.Event)
 	OnFailure func(error)

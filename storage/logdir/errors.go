@@ -17,6 +17,8 @@ var (
 	ErrNotFormatted = errors.New("log directory is not formatted")
 	// ErrAlreadyFormatted: the directory has a meta.properties that formatting would replace.
 	ErrAlreadyFormatted = errors.New("log directory is formatted already")
+	// ErrZooKeeper: the directory was written while Kafka kept its metadata in ZooKeeper.
+	ErrZooKeeper = errors.New("log directory of a cluster with ZooKeeper")
 	// ErrInconsistent: the directories contradict each other: cluster, node, ids, places.
 	ErrInconsistent = errors.New("log directories do not belong together")
 	// ErrNoDirectory: no directory is usable.

@@ -61,9 +61,10 @@ func (m *Manager) unlock(d *dir) {
 	if d.lock == nil {
 		return
 	}
-	removed := m.o.FS.Remove(d.file(lockFile)) == nil
+	gone := d.killed && !m.began.Load() // a directory that is refused stays as it was found
+	gone = gone || m.o.FS.Remove(d.file(lockFile)) == nil
 	_ = d.lock.Close() // the process may end now or go on: either way nobody uses the directory
-	if !removed {
+	if !gone {
 		_ = m.o.FS.Remove(d.file(lockFile))
 	}
 	d.lock = nil

@@ -30,6 +30,8 @@ type job struct {
 // directory that fails meanwhile goes offline, a partition whose files contradict each other is left out, and Load goes
 // on. It returns ErrNoDirectory when no directory is left, or the error of ctx.
 func (m *Manager) Load(ctx context.Context, want Want) error {
+	m.began.Store(true)
+	m.writeIDs()
 	plans := make(map[*dir][]job)
 	for _, d := range m.dirs {
 		if d.metadataOnly || d.err() != nil {

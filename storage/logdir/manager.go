@@ -3,6 +3,7 @@ package logdir
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 
 	"github.com/samsalog/samsa/record"
 	"github.com/samsalog/samsa/storage"
@@ -26,6 +27,8 @@ type Manager struct {
 	background sync.WaitGroup
 	tasks      []*task          // set by Start
 	cleaner    *cleaner.Cleaner // set by Start, nil if nothing is compacted
+
+	began atomic.Bool // Load was called: the directories may be changed
 
 	// changes is held by Create, Delete, Move and the end of a move as a whole.
 	changes sync.Mutex

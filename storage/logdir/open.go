@@ -17,8 +17,7 @@ import (
 
 // Open locks the directories and reads whose they are. A directory that cannot be read goes offline and the others
 // are used; ErrNoDirectory when none is left. ErrLocked, ErrNotFormatted and ErrInconsistent stop everything: they mean
-// that something other than a disk is wrong. Nothing is changed in a directory, except that a missing directory id is
-// added to its meta.properties.
+// that something other than a disk is wrong. Nothing is changed in a directory but its lock file before Load.
 func Open(o Options) (*Manager, error) {
 	o.setDefaults()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -114,6 +113,9 @@ func (m *Manager) openDir(d *dir) error {
 	if err != nil {
 		return err
 	}
+	if _, err := m.o.FS.Stat(d.file(lockFile)); err == nil {
+		d.killed = true
+	}
 	err = m.ballast.retry(func() error { d.lock, err = m.o.FS.Lock(d.file(lockFile)); return err })
 	if errors.Is(err, vfs.ErrLocked) {
 		return fmt.Errorf("%w: %s: %w; stop the other broker on it, or choose another directory", ErrLocked, d.path, err)
@@ -133,7 +135,7 @@ func (m *Manager) openDir(d *dir) error {
 	return err
 }
 
-// openMeta reads meta.properties and adds a directory id where an older release did not.
+// openMeta reads meta.properties and draws a directory id where an older release did not.
 func (m *Manager) openMeta(d *dir) error {
 	path := d.file(checkpoint.MetaPropertiesFile)
 	var err error
@@ -144,16 +146,49 @@ func (m *Manager) openMeta(d *dir) error {
 	if err != nil {
 		return err
 	}
-	if d.meta.ClusterID == "" || d.meta.NodeID == checkpoint.NoNodeID {
-		return fmt.Errorf("%w: %s lacks the cluster id or the node id", ErrInconsistent, path)
+	if d.meta.Version == 0 {
+		return fmt.Errorf("%w: %s is of version 0", ErrZooKeeper, path)
 	}
 	if d.meta.DirectoryID.IsZero() {
-		if d.meta.DirectoryID, err = record.NewUUID(m.o.Rand); err != nil {
-			return err
-		}
-		return checkpoint.WriteMetaProperties(m.o.FS, path, d.meta, m.o.Now())
+		d.named = true
+		d.meta.DirectoryID, err = record.NewUUID(m.o.Rand)
 	}
-	return nil
+	return err
+}
+
+// writeIDs adds the directory ids that were drawn to the files.
+func (m *Manager) writeIDs() {
+	for _, d := range m.dirs {
+		if !d.named || d.err() != nil {
+			continue
+		}
+		if err := checkpoint.WriteMetaProperties(m.o.FS, d.file(checkpoint.MetaPropertiesFile), d.meta, m.o.Now()); err != nil {
+			m.failDir(d, err)
+			continue
+		}
+		d.named = false
+	}
+}
+
+// Found lists the partitions that stand in the directories, loaded or not, without those being moved or removed.
+func (m *Manager) Found() ([]record.TopicPartition, error) {
+	var found []record.TopicPartition
+	for _, d := range m.dirs {
+		if d.err() != nil {
+			continue
+		}
+		entries, err := m.o.FS.ReadDir(d.path)
+		if err != nil {
+			return nil, err
+		}
+		for _, e := range entries {
+			name, err := ParseName(e.Name())
+			if err == nil && e.IsDir() && name.Kind == Current && e.Name() != metadataDirName {
+				found = append(found, name.TopicPartition)
+			}
+		}
+	}
+	return found, nil
 }
 
 // checkTogether refuses directories of different clusters or nodes, and one directory id twice.

@@ -46,7 +46,7 @@ func TestOpenRefuses(t *testing.T) {
 		"another cluster":       {metaOf(checkpoint.MetaProperties{ClusterID: "x", NodeID: 1, DirectoryID: dirIDs[1], Version: 1}), ErrInconsistent, "cluster x"},
 		"another node":          {metaOf(checkpoint.MetaProperties{ClusterID: "cluster", NodeID: 2, DirectoryID: dirIDs[1], Version: 1}), ErrInconsistent, "node 2"},
 		"the same id":           {metaOf(checkpoint.MetaProperties{ClusterID: "cluster", NodeID: 1, DirectoryID: dirIDs[0], Version: 1}), ErrInconsistent, "copy"},
-		"version 0, no node":    {func(r *rig) { put(t, r.fs, "/data1/meta.properties", "version=0\ncluster.id=cluster\n") }, ErrInconsistent, "lacks"},
+		"ZooKeeper":             {func(r *rig) { put(t, r.fs, "/data1/meta.properties", "version=0\nbroker.id=1\ncluster.id=cluster\n") }, ErrZooKeeper, "version 0"},
 		"malformed":             {func(r *rig) { put(t, r.fs, "/data1/meta.properties", "version=9\n") }, checkpoint.ErrFormat, "version"},
 		"metadata log astray":   {func(r *rig) { _ = r.fs.MkdirAll("/data1/__cluster_metadata-0", 0o755) }, ErrInconsistent, "metadata.log.dir is /data0"},
 		"no directories":        {func(r *rig) { r.dirs = nil }, ErrNoDirectory, "none is configured"},
