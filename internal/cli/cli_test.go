@@ -54,6 +54,9 @@ func (s shell) run(stdin string, args ...string) result {
 	defer cancel()
 	var stdout, stderr bytes.Buffer
 	status := Main(ctx, append(args, "--bootstrap", s.addr), strings.NewReader(stdin), &stdout, &stderr)
+	if ctx.Err() != nil {
+		s.t.Errorf("samsa %s did not end by itself", strings.Join(args, " "))
+	}
 	return result{stdout.String(), stderr.String(), status}
 }
 

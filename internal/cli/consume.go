@@ -100,6 +100,9 @@ func (o *consumeOptions) run(cmd *cobra.Command, topics []string) error {
 	if o.readCommitted {
 		clientOpts = append(clientOpts, kgo.FetchIsolationLevel(kgo.ReadCommitted()))
 	}
+	if o.to != "" {
+		clientOpts = append(clientOpts, kgo.FetchMaxWait(lookEvery))
+	}
 	if o.group != "" {
 		clientOpts = append(clientOpts, kgo.ConsumerGroup(o.group), kgo.ConsumeTopics(topics...),
 			kgo.ConsumeStartOffset(from.start()), kgo.AutoCommitMarks(), kgo.BlockRebalanceOnPoll())
@@ -109,7 +112,7 @@ func (o *consumeOptions) run(cmd *cobra.Command, topics []string) error {
 		return err
 	}
 	defer cl.CloseAllowingRebalance()
-	run := &consumeRun{options: o, client: cl, printer: printer, pending: map[topicPartition]int64{}}
+	run := &consumeRun{options: o, client: cl, printer: printer, pending: map[topicPartition]consumeBound{}}
 	if o.group == "" {
 		if err := run.assign(cmd.Context(), topics, from, now); err != nil {
 			return err
@@ -145,11 +148,12 @@ type consumeRun struct {
 	options *consumeOptions
 	client  *kgo.Client
 	printer *recordPrinter
-	// bounded is set when --to was given; pending then holds, for each partition that has not reached it,
-	// the first offset not to print.
+	// bounded is set when --to was given; pending then holds the partitions that have not reached it.
 	bounded bool
-	pending map[topicPartition]int64
+	pending map[topicPartition]consumeBound
 	printed int64
+	// quiet is for how long nothing has arrived.
+	quiet time.Duration
 }
 
 // assign resolves --from and --to and starts fetching the partitions between which there is something.
@@ -184,7 +188,7 @@ func (c *consumeRun) assign(ctx context.Context, topics []string, from position,
 				if start >= ends.offset(topic, partition) {
 					continue
 				}
-				c.pending[topicPartition{topic, partition}] = ends.offset(topic, partition)
+				c.pending[topicPartition{topic, partition}] = consumeBound{start, ends.offset(topic, partition)}
 			}
 			if consume[topic] == nil {
 				consume[topic] = map[int32]kgo.Offset{}
@@ -220,6 +224,11 @@ func (c *consumeRun) loop(ctx context.Context) error {
 		if ctx.Err() != nil || idle {
 			break
 		}
+		if c.bounded && c.quiet > 0 {
+			if err := c.passEmpty(ctx); err != nil {
+				return errors.Join(err, c.printer.flush())
+			}
+		}
 		var failed error
 		fetches.EachError(func(topic string, partition int32, err error) {
 			failed = fmt.Errorf("read %s-%d: %w", topic, partition, err)
@@ -240,15 +249,24 @@ func (c *consumeRun) loop(ctx context.Context) error {
 	return c.printer.flush()
 }
 
-// poll waits for records; idle reports that --idle has passed without any.
+// poll waits for records, and with --to and --idle not for ever; idle reports that --idle has passed without any.
 func (c *consumeRun) poll(ctx context.Context) (fetches kgo.Fetches, idle bool) {
-	if c.options.idle <= 0 {
+	patience := c.options.idle - c.quiet
+	switch {
+	case c.bounded && (c.options.idle <= 0 || patience > lookEvery):
+		patience = lookEvery
+	case c.options.idle <= 0:
 		return c.client.PollFetches(ctx), false
 	}
-	waiting, cancel := context.WithTimeout(ctx, c.options.idle)
+	waiting, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	fetches = c.client.PollFetches(waiting)
-	return fetches, fetches.NumRecords() == 0 && waiting.Err() != nil
+	if fetches.NumRecords() > 0 || waiting.Err() == nil {
+		c.quiet = 0
+		return fetches, false
+	}
+	c.quiet += patience
+	return kgo.Fetches{}, c.options.idle > 0 && c.quiet >= c.options.idle
 }
 
 func (c *consumeRun) done() bool {
@@ -263,12 +281,13 @@ func (c *consumeRun) done() bool {
 func (c *consumeRun) take(r *kgo.Record) error {
 	tp := topicPartition{r.Topic, r.Partition}
 	if c.bounded {
-		end, ok := c.pending[tp]
-		if !ok || r.Offset+1 >= end {
-			delete(c.pending, tp)
-			c.client.PauseFetchPartitions(map[string][]int32{r.Topic: {r.Partition}})
+		b, ok := c.pending[tp]
+		if !ok || r.Offset+1 >= b.end {
+			c.reached(tp)
+		} else {
+			c.pending[tp] = consumeBound{r.Offset + 1, b.end}
 		}
-		if !ok || r.Offset >= end {
+		if !ok || r.Offset >= b.end {
 			return nil
 		}
 	}
