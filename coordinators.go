@@ -63,6 +63,8 @@ func groupSettings(l config.Layers, i *metadata.Image) group.Settings {
 			slices.Contains(l.List("group.coordinator.rebalance.protocols"), "consumer"),
 		StreamsProtocol: i.Features[metadata.StreamsVersionFeature] >= 1 &&
 			slices.Contains(l.List("group.coordinator.rebalance.protocols"), "streams"),
+		ShareProtocol:                 i.Features[metadata.ShareVersionFeature] >= 1,
+		ShareMaxSize:                  l.Int("group.share.max.size"),
 		StreamsMaxSize:                l.Int("group.streams.max.size"),
 		ConsumerMaxSize:               l.Int("group.consumer.max.size"),
 		ConsumerAssignors:             l.List("group.consumer.assignors"),
@@ -99,6 +101,15 @@ func streamsConfig(l config.Layers, i *metadata.Image, id string) group.StreamsC
 	}
 }
 
+// shareConfig is what holds for the members of one share group.
+func shareConfig(l config.Layers, i *metadata.Image, id string) group.ShareConfig {
+	own := i.Config(metadata.ConfigResource{Type: metadata.GroupResource, Name: id})
+	return group.ShareConfig{
+		SessionTimeout: l.GroupDuration("share.session.timeout.ms", own), HeartbeatInterval: l.GroupDuration("share.heartbeat.interval.ms", own),
+		AssignmentInterval: l.GroupDuration("share.assignment.interval.ms", own),
+	}
+}
+
 // createInternalTopic makes a topic that a streams application needs.
 func (s *starting) createInternalTopic(name string, partitions int32, rf int16, configs map[string]string) error {
 	if rf == 0 {
@@ -119,15 +130,18 @@ func (s *starting) createOffsetsTopic() error {
 	return err
 }
 
-// startCoordinators makes the coordinators of groups and transactions. Each needs the other: commits of offsets ask
-// about their transaction, ends of transactions go to the groups' partitions.
+// startCoordinators makes the coordinators of groups, transactions and share state. Groups and transactions need each
+// other: commits of offsets ask about their transaction, ends of transactions go to the groups' partitions.
 func (s *starting) startCoordinators() {
 	b := s.b
+	s.startShareState()
 	b.groups = group.NewService(group.Options{
 		Config:         func() group.Settings { return groupSettings(s.current(), b.store.Image()) },
 		ConsumerConfig: func(id string) group.ConsumerConfig { return consumerConfig(s.current(), b.store.Image(), id) },
 		StreamsConfig:  func(id string) group.StreamsConfig { return streamsConfig(s.current(), b.store.Image(), id) },
-		Metadata:       b.store.Image, CreateInternalTopic: s.createInternalTopic,
+		ShareConfig:    func(id string) group.ShareConfig { return shareConfig(s.current(), b.store.Image(), id) },
+		Persister:      b.shareState, HighWatermark: b.highWatermark,
+		Metadata: b.store.Image, CreateInternalTopic: s.createInternalTopic,
 		CreateOffsetsTopic: s.createOffsetsTopic, AppendError: coordinatorError, Logger: s.room("group"),
 		CommitTimeout: s.current().Duration("offsets.commit.timeout.ms"), LoadBufferBytes: s.current().Int("offsets.load.buffer.size"),
 		VerifyTxn: func(ctx context.Context, v group.TxnVerification) int16 {
@@ -147,7 +161,19 @@ func (s *starting) startCoordinators() {
 		LoadBufferBytes: s.current().Int("transaction.state.log.load.buffer.size"), AppendError: coordinatorError, Logger: s.room("txn"),
 	})
 	s.undos = append(s.undos, b.txns.Close)
-	s.startShareState()
+}
+
+// highWatermark is that of a partition; false if it is not led here, or cannot be read.
+func (b *Broker) highWatermark(tp record.TopicPartition) (record.Offset, bool) {
+	p, err := b.replicas.Partition(tp.Topic, tp.Partition)
+	if err != nil || p.CheckLeads() != nil {
+		return 0, false
+	}
+	log := p.Log()
+	if log == nil {
+		return 0, false
+	}
+	return log.HighWatermark(), true
 }
 
 // appendMarker ends a transaction on a partition that this node leads.

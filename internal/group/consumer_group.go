@@ -51,8 +51,8 @@ func (m *machine) replayConsumer(id string, r coord.Replayed) error {
 		g = &consumerGroup{Group: consumer.New(id), refresh: true, members: map[string]*memberTimers{}}
 		m.consumers[id] = g
 		m.env.counters.consumerGroups.Add(1)
-		delete(m.foreign, id)
 		m.dropStreams(m.streams[id])
+		m.dropShare(m.shares[id])
 		if old := m.groups[id]; old != nil && old.isSimple() {
 			m.remove(old)
 		}
@@ -231,7 +231,7 @@ func (m *machine) resolveExpressions(g *consumerGroup) coord.Result {
 
 // topicsChanged tells the groups that read them of new, grown and deleted topics.
 func (s *Service) topicsChanged(d *metadata.Delta) {
-	if s.env.counters.consumerGroups.Load() == 0 && s.env.counters.streamsGroups.Load() == 0 {
+	if s.env.counters.consumerGroups.Load() == 0 && s.env.counters.streamsGroups.Load() == 0 && s.env.counters.shareGroups.Load() == 0 {
 		return // groups that are read later look for themselves
 	}
 	names := map[string]struct{}{}
@@ -266,5 +266,8 @@ func (m *machine) noteTopics(names map[string]struct{}, listChanged bool) {
 	}
 	for _, g := range m.streams {
 		g.refresh = g.refresh || g.NeedsAny(names)
+	}
+	for _, g := range m.shares {
+		g.refresh = g.refresh || g.ReadsAny(names)
 	}
 }

@@ -122,7 +122,7 @@ func (m *machine) consumerToBeat(req *beatRequest) ([]coord.Record, *consumer.Ch
 	switch g := m.consumerOf(req.Group); {
 	case g != nil:
 		return nil, consumer.Begin(g.Group), nil
-	case !joins, m.foreignTo(req.Group) != nil, m.streamsOf(req.Group) != nil:
+	case !joins, m.shareOf(req.Group) != nil, m.streamsOf(req.Group) != nil:
 		return nil, nil, kerr.GroupIDNotFound
 	case old == nil:
 		return nil, consumer.Begin(consumer.New(req.Group)), nil

@@ -8,10 +8,11 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/samsalog/samsa/internal/coord"
+	"github.com/samsalog/samsa/internal/group/share"
 )
 
 // DeleteGroups answers a DeleteGroups request (versions 0 to 3). A group that is named twice is answered once.
-func (s *Service) DeleteGroups(_ context.Context, _ Caller, req *kmsg.DeleteGroupsRequest) *kmsg.DeleteGroupsResponse {
+func (s *Service) DeleteGroups(ctx context.Context, _ Caller, req *kmsg.DeleteGroupsRequest) *kmsg.DeleteGroupsResponse {
 	r := kmsg.NewPtrDeleteGroupsResponse()
 	r.Version = req.Version
 	for i, id := range req.Groups {
@@ -20,30 +21,62 @@ func (s *Service) DeleteGroups(_ context.Context, _ Caller, req *kmsg.DeleteGrou
 		}
 		d := kmsg.NewDeleteGroupsResponseGroup()
 		d.Group = id
-		d.ErrorCode = ask(s, id, false, func(m *machine, a *answer[int16]) coord.Result {
-			return m.deleteGroup(id, a)
-		}, func(c int16) int16 { return c })
+		d.ErrorCode = s.deleteGroup(ctx, id)
 		r.Groups = append(r.Groups, d)
 	}
 	return r
 }
 
+// deletion is what a shard says of the deletion of a group. While a share group has states, these are to be deleted
+// first.
+type deletion struct {
+	code   int16
+	states *kmsg.DeleteShareGroupStateRequest
+}
+
+func (s *Service) deleteGroup(ctx context.Context, id string) int16 {
+	run := func(statesAreGone bool) deletion {
+		return ask(s, id, false, func(m *machine, a *answer[deletion]) coord.Result {
+			return m.deleteGroup(id, statesAreGone, a)
+		}, func(c int16) deletion { return deletion{code: c} })
+	}
+	d := run(s.o.Persister == nil)
+	if d.states == nil {
+		return d.code
+	}
+	_, failed := s.deleteStates(ctx, d.states)
+	for _, c := range failed {
+		return c
+	}
+	return run(true).code
+}
+
 // deleteGroup removes a group without members and its offsets, those of open transactions included.
-func (m *machine) deleteGroup(id string, a *answer[int16]) coord.Result {
-	g, f, k, x := m.groups[id], m.foreignTo(id), m.consumerOf(id), m.streamsOf(id)
+func (m *machine) deleteGroup(id string, statesAreGone bool, a *answer[deletion]) coord.Result {
+	g, h, k, x := m.groups[id], m.shareOf(id), m.consumerOf(id), m.streamsOf(id)
 	switch {
-	case g == nil && f == nil && k == nil && x == nil:
-		a.give(kerr.GroupIDNotFound.Code)
+	case g == nil && h == nil && k == nil && x == nil:
+		a.give(deletion{code: kerr.GroupIDNotFound.Code})
 		return coord.None()
-	case g != nil && g.state != Empty, f != nil && !f.empty(), k != nil && len(k.Members) > 0, x != nil && len(x.Members) > 0:
-		a.give(kerr.NonEmptyGroup.Code)
+	case g != nil && g.state != Empty, h != nil && len(h.Members) > 0, k != nil && len(k.Members) > 0, x != nil && len(x.Members) > 0:
+		a.give(deletion{code: kerr.NonEmptyGroup.Code})
 		return coord.None()
+	case h != nil && !statesAreGone:
+		if c, states := m.deleteShares(h); states != nil {
+			return coord.Result{Records: c.Records, Done: func(err error) coord.Result {
+				if err != nil {
+					states = nil
+				}
+				a.give(deletion{code(err), states})
+				return coord.None()
+			}}
+		}
 	}
 	records := m.tombstones(id)
 	deleted := len(records)
 	switch {
-	case f != nil:
-		records = append(records, f.tombstones()...)
+	case h != nil:
+		records = append(records, h.Tombstones()...)
 	case k != nil:
 		records = append(records, k.Tombstones()...)
 	case x != nil:
@@ -55,9 +88,15 @@ func (m *machine) deleteGroup(id string, a *answer[int16]) coord.Result {
 		if err == nil {
 			m.env.counters.offsetDeletions.Add(int64(deleted))
 		}
-		a.give(code(err))
+		a.give(deletion{code: code(err)})
 		return coord.None()
 	}}
+}
+
+// deleteShares notes that the states of a share group are to be deleted; nil if it has none.
+func (m *machine) deleteShares(g *shareGroup) (*share.Change, *kmsg.DeleteShareGroupStateRequest) {
+	c := share.Begin(g.Group)
+	return c, c.DeleteAll(m.view())
 }
 
 // tombstones remove all offsets of a group.

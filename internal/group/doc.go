@@ -1,6 +1,6 @@
 // Package group is the group coordinator: classic groups (consumers', Connect's, Schema Registry's and others' of
-// that protocol), groups of the consumer protocol (KIP-848) and of the streams protocol (KIP-1071), and committed
-// offsets, over the records of __consumer_offsets.
+// that protocol), groups of the consumer protocol (KIP-848) and of the streams protocol (KIP-1071), share groups
+// (KIP-932), and committed offsets, over the records of __consumer_offsets.
 //
 // # What it owns
 //
@@ -8,18 +8,18 @@
 // one partition of the offsets topic, a pure state machine: no socket, file or goroutine of its own, its time
 // and its timers come from internal/coord, which also reads and writes the partition. classicGroup is one group
 // with its members; consumerGroup one of the consumer protocol, whose state and rules are in package consumer, with
-// the timers of its members; streamsGroup likewise one of the streams protocol, with package streams; offsets are the
+// the timers of its members; streamsGroup likewise one of the streams protocol, with package streams, and shareGroup a
+// share group, with package share; offsets are the
 // committed ones, and those of open transactions.
 //
 // # Data in and out
 //
 // In: requests with their Caller; Elected, Resigned and Publish from whoever follows the metadata. Out: responses;
-// records of types 1 to 8, 16, 17 and 19 to 23, offsets in value version 4 (1 if the client asked for a retention time), classic
+// records of types 1 to 8, 10 to 17 and 19 to 23, offsets in value version 4 (1 if the client asked for a retention time), classic
 // groups in version 3, as Apache Kafka 4.4 writes them. Request buffers are lent until the method returns.
 //
-// Read, but neither written nor served yet: share groups (types 10 to 15). Their
-// records are remembered by key, so that their ids are not taken, and that they can be deleted when they have no
-// members; ListGroups does not show them. Their members' sessions are not watched.
+// The states of share partitions are kept by the share coordinator, who is reached through SharePersister; which of them
+// a group has is recorded here.
 // Offsets that a transaction commits (TxnOffsetCommit) stand in batches of its producer and are pending until the
 // marker is written, which the transaction coordinator hands in through WriteMarker.
 //
@@ -38,8 +38,10 @@
 //     over; such an id is given up when it expires, is left with, or its connection ends.
 //   - GROUP-7: of two records for one partition's offset the later in the log wins, whenever its transaction ends.
 //   - GROUP-8: a group with members keeps the offsets of the topics they read, however old.
-//   - GROUP-9: a consumer or streams group changes by its records alone: a request decides on a copy, and what it decided is
+//   - GROUP-9: a consumer, streams or share group changes by its records alone: a request decides on a copy, and what it decided is
 //     applied when it is written. Its answer waits until that is committed.
+//   - GROUP-10: what a share group asks of the share coordinator is recorded before it asks, and what came of it after;
+//     a shard does not wait for that.
 //
 // Differences from Apache Kafka, on purpose: GROUP-6's last case; members of old clients that hang up before they
 // were told their id are removed at once; who waits in JoinGroup or SyncGroup is answered when another request
@@ -50,8 +52,9 @@
 //
 // # Concurrency
 //
-// Everything in machine belongs to its shard's goroutine. Service has only immutable fields, atomics and the
-// goroutines that watch connections, one for each id that was handed out and not used; Close waits for them.
+// Everything in machine belongs to its shard's goroutine. Service has only immutable fields, atomics, the goroutines that
+// watch connections, one for each id that was handed out and not used, and those that wait for the share coordinator;
+// Close waits for them.
 //
 // # Format
 //

@@ -3,6 +3,7 @@ package group
 import (
 	"github.com/samsalog/samsa/internal/coord"
 	"github.com/samsalog/samsa/internal/metadata"
+	"github.com/samsalog/samsa/record"
 )
 
 // scheduleExpiry looks for offsets that nobody needs any more, again and again.
@@ -88,11 +89,8 @@ func (m *machine) groupTombstones(id string) []coord.Record {
 //   - an expire timestamp that the client asked for is kept to, whatever the broker's retention;
 //   - nothing expires while a transaction may replace it.
 func (m *machine) expiredOffsets(id string) []coord.Record {
-	g, f, k, x := m.groups[id], m.foreign[id], m.consumerOf(id), m.streamsOf(id)
-	switch {
-	case g == nil && f != nil && !f.empty():
-		return nil // it cannot be known what its members read
-	case g != nil && g.state != Empty && (g.state != Stable || g.subscribed == nil):
+	g, k, x := m.groups[id], m.consumerOf(id), m.streamsOf(id)
+	if g != nil && g.state != Empty && (g.state != Stable || g.subscribed == nil) {
 		return nil
 	}
 	var out []coord.Record
@@ -123,16 +121,27 @@ func (s *Service) Publish(d *metadata.Delta, _ *metadata.Image) {
 		topics = append(topics, t.Name)
 	}
 	if len(topics) > 0 {
-		s.topicsDeleted(topics)
+		s.topicsDeleted(topics, idsOf(d.DeletedTopics))
 	}
 	s.topicsChanged(d)
 }
 
-// topicsDeleted removes the offsets of topics in all groups. Shards that are still read do it afterwards.
-func (s *Service) topicsDeleted(topics []string) {
+// idsOf are the ids of topics.
+func idsOf(topics []*metadata.Topic) map[record.UUID]struct{} {
+	out := make(map[record.UUID]struct{}, len(topics))
+	for _, t := range topics {
+		out[t.ID] = struct{}{}
+	}
+	return out
+}
+
+// topicsDeleted removes the offsets of topics in all groups, and their share partitions. Shards that are still read do it
+// afterwards.
+func (s *Service) topicsDeleted(topics []string, ids map[record.UUID]struct{}) {
 	for _, p := range s.runtime.Partitions() {
 		// A shard that is gone has nothing to forget: its next leader was told as well.
 		_ = s.runtime.Submit(p, coord.Op[*machine]{Patient: true, Run: func(m *machine) coord.Result { return m.forgetTopics(topics) }})
+		_ = s.runtime.Submit(p, coord.Op[*machine]{Patient: true, Run: func(m *machine) coord.Result { return m.forgetShares(ids) }})
 	}
 }
 

@@ -415,5 +415,5 @@ func TestOffsetsGoWithTheirTopic(t *testing.T) {
 // deleteTopic takes a topic out of the metadata and says so.
 func (h *host) deleteTopic(name string) {
 	h.topics.remove(name)
-	h.topicsDeleted([]string{name})
+	h.topicsDeleted([]string{name}, nil)
 }

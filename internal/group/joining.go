@@ -31,7 +31,7 @@ func (m *machine) groupToJoin(j *joining) (*classicGroup, []coord.Record, *joinR
 	if g := m.groups[j.group]; g != nil {
 		return g, nil, nil
 	}
-	f, k, x := m.foreign[j.group], m.consumers[j.group], m.streams[j.group]
+	f, k, x := m.shares[j.group], m.consumers[j.group], m.streams[j.group]
 	switch {
 	case f != nil, x != nil && len(x.Members) > 0:
 		return nil, nil, joinFailed("", kerr.InconsistentGroupProtocol.Code)

@@ -16,6 +16,7 @@ const (
 	classicType  = "classic"
 	consumerType = "consumer"
 	streamsType  = "streams" // the protocol type too
+	shareType    = "share"   // likewise
 )
 
 // ListGroups answers a ListGroups request (versions 0 to 5) with the groups of all partitions led here, by name.
@@ -70,6 +71,11 @@ func (m *machine) list(states, types []string) []kmsg.ListGroupsResponseGroup {
 	for id := range m.streams {
 		if g := m.streamsOf(id); g != nil {
 			add(id, streamsType, g.State(), streamsType)
+		}
+	}
+	for id := range m.shares {
+		if g := m.shareOf(id); g != nil {
+			add(id, shareType, g.State(), shareType)
 		}
 	}
 	return out

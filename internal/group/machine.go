@@ -7,6 +7,8 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kmsg"
+
 	"github.com/samsalog/samsa/internal/coord"
 	"github.com/samsalog/samsa/internal/group/view"
 	"github.com/samsalog/samsa/internal/metadata"
@@ -25,10 +27,14 @@ type env struct {
 	consumerConfig func(group string) ConsumerConfig
 	// streamsConfig gives what holds for one group of the streams protocol.
 	streamsConfig func(group string) StreamsConfig
-	now           func() time.Time
-	rand          io.Reader
-	logger        *slog.Logger
-	counters      counters
+	// shareConfig gives what holds for one share group.
+	shareConfig func(group string) ShareConfig
+	// beginShares has states of share partitions begun, without waiting for that.
+	beginShares func(*kmsg.InitializeShareGroupStateRequest)
+	now         func() time.Time
+	rand        io.Reader
+	logger      *slog.Logger
+	counters    counters
 }
 
 // topicFinder is what the coordinator needs of the metadata; metadata.Topics is one.
@@ -39,11 +45,10 @@ type machine struct {
 	env    *env
 	timers *coord.Timers
 	groups map[string]*classicGroup
-	// consumers are the groups of the consumer protocol, streams those of the streams protocol, foreign those of kinds
-	// that are not served (GROUP-5).
+	// consumers are the groups of the consumer protocol, streams those of the streams protocol, shares the share groups.
 	consumers map[string]*consumerGroup
 	streams   map[string]*streamsGroup
-	foreign   map[string]*foreignGroup
+	shares    map[string]*shareGroup
 	// initial runs while an empty streams group that got its first member waits for more.
 	initial map[string]*coord.Timer
 	offsets offsets
@@ -54,7 +59,7 @@ func newMachine(e *env, timers *coord.Timers) *machine {
 	return &machine{
 		env: e, timers: timers,
 		groups: map[string]*classicGroup{}, consumers: map[string]*consumerGroup{}, streams: map[string]*streamsGroup{}, initial: map[string]*coord.Timer{},
-		foreign: map[string]*foreignGroup{}, offsets: newOffsets(),
+		shares: map[string]*shareGroup{}, offsets: newOffsets(),
 	}
 }
 
@@ -68,14 +73,13 @@ func (m *machine) Replay(r coord.Replayed) error {
 		m.env.logger.Warn("a record of the offsets topic has no group in its key and is left out", "offset", r.Offset)
 		return nil
 	}
-	switch k, foreign := kindOf(recordType); {
-	case foreign && k == consumerKind:
+	switch k := kindOf(recordType); {
+	case k == consumerKind:
 		return m.replayConsumer(group, r)
-	case foreign && k == streamsKind:
+	case k == streamsKind:
 		return m.replayStreams(group, r)
-	case foreign:
-		m.replayForeign(k, group, r)
-		return nil
+	case k == shareKind:
+		return m.replayShare(group, r)
 	case recordType == typeOffset || recordType == typeOffsetV0:
 		return m.replayOffset(r)
 	case recordType == typeGroup:
@@ -129,7 +133,7 @@ func decodeValue[T stored.Message](b []byte, recordType int16) (T, error) {
 // simpleGroup makes the group that offsets belong to when nobody manages it: a group of consumers that assign
 // their partitions themselves. Nothing is written for it.
 func (m *machine) simpleGroup(id string) {
-	if m.groups[id] == nil && m.consumers[id] == nil && m.streams[id] == nil && m.foreign[id] == nil {
+	if !m.taken(id) {
 		m.insert(newClassicGroup(id, m.nowMs()))
 	}
 }
@@ -143,6 +147,7 @@ func (m *machine) replayGroup(id string, r coord.Replayed) error {
 	}
 	m.dropConsumer(m.consumers[id])
 	m.dropStreams(m.streams[id])
+	m.dropShare(m.shares[id])
 	v, err := decodeValue[*stored.GroupMetadataValue](r.Value, typeGroup)
 	if err != nil {
 		return err
@@ -200,6 +205,7 @@ func (m *machine) Loaded() coord.Result {
 	}
 	m.startConsumers()
 	m.startStreams()
+	m.startShares()
 	m.scheduleExpiry()
 	return coord.None()
 }
@@ -214,6 +220,9 @@ func (m *machine) Unloaded() {
 	}
 	for _, g := range m.streams {
 		m.dropStreams(g)
+	}
+	for _, g := range m.shares {
+		m.dropShare(g)
 	}
 	for id := range m.offsets.stable {
 		m.offsets.stable.each(id, func(string, int32, committed) { m.env.counters.offsets.Add(-1) })

@@ -14,6 +14,9 @@ type counters struct {
 	consumerRebalances  atomic.Int64
 	streamsGroups       atomic.Int64
 	streamsRebalances   atomic.Int64
+	shareGroups         atomic.Int64
+	stableShareGroups   atomic.Int64
+	shareRebalances     atomic.Int64
 }
 
 // Metrics is a reading of the coordinator's counters (Kafka's group-coordinator-metrics).
@@ -31,6 +34,8 @@ type Metrics struct {
 	ConsumerGroups, ConsumerRebalances int64
 	// StreamsGroups and StreamsRebalances are the same for groups of the streams protocol.
 	StreamsGroups, StreamsRebalances int64
+	// ShareGroups and ShareRebalances are the same for share groups. StableShareGroups have members.
+	ShareGroups, StableShareGroups, ShareRebalances int64
 }
 
 // Metrics reads the counters.
@@ -47,6 +52,9 @@ func (s *Service) Metrics() Metrics {
 		ConsumerRebalances:  c.consumerRebalances.Load(),
 		StreamsGroups:       c.streamsGroups.Load(),
 		StreamsRebalances:   c.streamsRebalances.Load(),
+		ShareGroups:         c.shareGroups.Load(),
+		StableShareGroups:   c.stableShareGroups.Load(),
+		ShareRebalances:     c.shareRebalances.Load(),
 	}
 	for st := range numStates {
 		m.Groups[st] = c.groups[st].Load()

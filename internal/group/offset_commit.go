@@ -162,7 +162,7 @@ func (m *machine) mayCommit(req *kmsg.OffsetCommitRequest, transactional bool) (
 		})
 		return nil, e
 	}
-	if m.foreignTo(req.Group) != nil {
+	if m.shareOf(req.Group) != nil {
 		return nil, kerr.GroupIDNotFound // members of share groups commit nothing
 	}
 	g := m.groups[req.Group]

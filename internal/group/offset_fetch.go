@@ -146,7 +146,7 @@ func (m *machine) fetch(f fetching) fetchedGroup {
 		return fetchFailed(e.Code)
 	}
 	g := kmsg.NewOffsetFetchResponseGroup()
-	known := m.groups[f.group] != nil || m.consumers[f.group] != nil || m.streams[f.group] != nil || m.foreign[f.group] != nil
+	known := m.taken(f.group)
 	switch {
 	case !f.all:
 		for _, t := range f.topics {

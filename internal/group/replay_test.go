@@ -94,7 +94,7 @@ func TestPartitionsOfKafkaAreUnderstood(t *testing.T) {
 	for _, g := range list.Groups {
 		ids = append(ids, g.Group)
 	}
-	if !slices.Equal(ids, []string{"golden-admin", "golden-group", "new-group"}) {
+	if !slices.Equal(ids, []string{"golden-admin", "golden-group", "new-group", "share-group"}) {
 		t.Errorf("listed: %v", ids)
 	}
 	d := h.ConsumerGroupDescribe(context.Background(), Caller{}, &kmsg.ConsumerGroupDescribeRequest{Version: 1, Groups: []string{"new-group"}}).Groups[0]
@@ -230,7 +230,7 @@ func TestGroupsOfOtherKinds(t *testing.T) {
 	wantCode(t, "delete a share group without members", h.deleteGroup("share-group"), nil)
 	h.restart()
 	h.on("share-group", func(m *machine) {
-		if m.foreign["share-group"] != nil {
+		if m.shares["share-group"] != nil {
 			t.Error("the share group is still there")
 		}
 	})

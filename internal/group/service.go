@@ -24,6 +24,13 @@ type Options struct {
 	ConsumerConfig func(group string) ConsumerConfig
 	// StreamsConfig gives what holds for one group of the streams protocol; default DefaultStreamsConfig.
 	StreamsConfig func(group string) StreamsConfig
+	// ShareConfig gives what holds for one share group; default DefaultShareConfig.
+	ShareConfig func(group string) ShareConfig
+	// Persister keeps the states of share partitions; nil: share groups are not served.
+	Persister SharePersister
+	// HighWatermark is that of a partition; false if it is not known here. nil: nobody is told how far share groups are
+	// behind.
+	HighWatermark func(tp record.TopicPartition) (record.Offset, bool)
 	// CreateInternalTopic makes a topic that a streams application needs for itself; it returns nil if the topic exists.
 	// replicationFactor is 0 for the broker's default. nil: such topics are never made.
 	CreateInternalTopic func(name string, partitions int32, replicationFactor int16, configs map[string]string) error
@@ -55,11 +62,14 @@ type Service struct {
 	runtime *coord.Runtime[*machine]
 	// known is the offsets topic as it was seen first (GROUP-4).
 	known atomic.Pointer[offsetsTopic]
-	// watchers are the goroutines that wait for connections to end.
-	watchers sync.WaitGroup
-	closed   chan struct{}
-	closing  sync.Once
-	creating sync.Mutex
+	// watchers are the goroutines that wait for connections to end, background those that wait for the share coordinator;
+	// ctx ends with Close.
+	watchers, background sync.WaitGroup
+	ctx                  context.Context
+	cancel               context.CancelFunc
+	closed               chan struct{}
+	closing              sync.Once
+	creating             sync.Mutex
 }
 
 // offsetsTopic is an incarnation of __consumer_offsets.
@@ -79,6 +89,9 @@ func NewService(o Options) *Service {
 	if o.StreamsConfig == nil {
 		o.StreamsConfig = func(string) StreamsConfig { return DefaultStreamsConfig() }
 	}
+	if o.ShareConfig == nil {
+		o.ShareConfig = func(string) ShareConfig { return DefaultShareConfig() }
+	}
 	if o.Metadata == nil {
 		o.Metadata = func() *metadata.Image { return nil }
 	}
@@ -95,9 +108,11 @@ func NewService(o Options) *Service {
 		o: o, closed: make(chan struct{}),
 		env: &env{
 			settings: o.Config, topics: topicsOf(o.Metadata), image: o.Metadata, consumerConfig: o.ConsumerConfig, streamsConfig: o.StreamsConfig,
-			now: o.Now, rand: o.Rand, logger: o.Logger,
+			shareConfig: o.ShareConfig, now: o.Now, rand: o.Rand, logger: o.Logger,
 		},
 	}
+	s.ctx, s.cancel = context.WithCancel(context.Background())
+	s.env.beginShares = s.beginStates
 	s.runtime = coord.NewRuntime(coord.Options[*machine]{
 		Topic:           OffsetsTopic,
 		New:             func(_ int32, _ record.LeaderEpoch, t *coord.Timers) *machine { return newMachine(s.env, t) },
@@ -124,8 +139,10 @@ func (s *Service) Advanced(partition int32) { s.runtime.Advanced(partition) }
 // Close ends all shards. Requests that wait are answered, later ones are refused.
 func (s *Service) Close() {
 	s.closing.Do(func() { close(s.closed) })
+	s.cancel()
 	s.runtime.Close()
 	s.watchers.Wait()
+	s.background.Wait()
 }
 
 // Locate returns the partition of __consumer_offsets that holds a group, for FindCoordinator. The topic is made

@@ -33,6 +33,10 @@ type Settings struct {
 	StreamsProtocol bool
 	// StreamsMaxSize bounds the members of such a group (group.streams.max.size).
 	StreamsMaxSize int
+	// ShareProtocol says that share groups are served: share.version is finalized.
+	ShareProtocol bool
+	// ShareMaxSize bounds the members of such a group (group.share.max.size).
+	ShareMaxSize int
 	// OffsetsRetention is how long committed offsets that nobody needs are kept (offsets.retention.minutes).
 	OffsetsRetention time.Duration
 	// OffsetsRetentionCheckInterval is how often that is looked at (offsets.retention.check.interval.ms).
@@ -56,6 +60,8 @@ func DefaultSettings() Settings {
 		ConsumerAssignors:             []string{assignor.UniformName, assignor.RangeName},
 		StreamsProtocol:               true,
 		StreamsMaxSize:                1<<31 - 1,
+		ShareProtocol:                 true,
+		ShareMaxSize:                  200,
 		Upgrade:                       true,
 		Downgrade:                     true,
 		OffsetsRetention:              7 * 24 * time.Hour,
@@ -110,4 +116,19 @@ func DefaultStreamsConfig() StreamsConfig {
 		SessionTimeout: 45 * time.Second, HeartbeatInterval: 5 * time.Second, TaskOffsetInterval: time.Minute,
 		AssignmentInterval: time.Second, InitialDelay: 3 * time.Second, AcceptableRecoveryLag: 10000,
 	}
+}
+
+// ShareConfig is what holds for one share group: its own configs, else the broker's.
+type ShareConfig struct {
+	// SessionTimeout removes a member that was silent for so long (share.session.timeout.ms).
+	SessionTimeout time.Duration
+	// HeartbeatInterval is how often members are told to send heartbeats (share.heartbeat.interval.ms).
+	HeartbeatInterval time.Duration
+	// AssignmentInterval is the least time between two assignments (share.assignment.interval.ms).
+	AssignmentInterval time.Duration
+}
+
+// DefaultShareConfig are Kafka's defaults.
+func DefaultShareConfig() ShareConfig {
+	return ShareConfig{SessionTimeout: 45 * time.Second, HeartbeatInterval: 5 * time.Second, AssignmentInterval: time.Second}
 }

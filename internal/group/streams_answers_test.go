@@ -199,7 +199,7 @@ func (h *host) compareStreams(kafka []string) {
 // streamsRecord is a record in hex if it is one of a streams group; its time of assignment, if it has one, is 1.
 func streamsRecord(key, value []byte) (k, v string, ok bool) {
 	recordType, _, found := keyOf(key)
-	if group, foreign := kindOf(recordType); !found || !foreign || group != streamsKind {
+	if !found || kindOf(recordType) != streamsKind {
 		return "", "", false
 	}
 	if x, _, err := stored.DecodeValue(value, recordType, stored.NewGroupValue); err == nil {

@@ -47,8 +47,8 @@ func (m *machine) replayStreams(id string, r coord.Replayed) error {
 		g = &streamsGroup{Group: streams.New(id), live: streams.NewLive(), refresh: true, members: map[string]*taskTimers{}}
 		m.streams[id] = g
 		m.env.counters.streamsGroups.Add(1)
-		delete(m.foreign, id)
 		m.dropConsumer(m.consumers[id])
+		m.dropShare(m.shares[id])
 		if old := m.groups[id]; old != nil && old.isSimple() {
 			m.remove(old)
 		}

@@ -143,7 +143,7 @@ func (m *machine) streamsToBeat(req *tasksRequest) ([]coord.Record, *streams.Cha
 	switch {
 	case g != nil:
 		return nil, streams.Begin(g.Group), nil
-	case req.MemberEpoch != streams.Join, m.consumerOf(req.Group) != nil, m.foreignTo(req.Group) != nil, old != nil && old.state != Empty:
+	case req.MemberEpoch != streams.Join, m.consumerOf(req.Group) != nil, m.shareOf(req.Group) != nil, old != nil && old.state != Empty:
 		return nil, nil, kerr.GroupIDNotFound
 	}
 	fresh := streams.Begin(streams.New(strings.Clone(req.Group)))

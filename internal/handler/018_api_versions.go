@@ -26,16 +26,12 @@ const rebootstrapRequired = 129
 //
 // # Features
 //
-// A feature is named as supported only when all that it promises is served, and its finalized level is told only
-// then. The metadata log may well say more: a directory is formatted as Apache Kafka formats it, with
-// transaction.version 2, group.version 1, share.version 2 and streams.version 1. What clients make of them:
+// All of Kafka's are told. What clients make of them:
 //
-//   - transaction.version: told; from level 2 on producers send EndTxn 5 and leave AddPartitionsToTxn out (KIP-890).
-//   - group.version: told; the consumer protocol is served from level 1 on.
-//   - streams.version: told; groups of the streams protocol are served from level 1 on.
-//   - share.version: brokers gate their APIs with it; clients look only whether the APIs are listed, and they are not.
-//   - metadata.version, kraft.version, eligible.leader.replicas.version: told, since the metadata log is written and
-//     read at these levels; tools show them, clients do not care.
+//   - transaction.version: from level 2 on producers send EndTxn 5 and leave AddPartitionsToTxn out (KIP-890).
+//   - group.version, streams.version, share.version: groups of these protocols are served from level 1 on.
+//   - metadata.version, kraft.version, eligible.leader.replicas.version: the metadata log is written and read at these
+//     levels; tools show them, clients do not care.
 func (h *Handler) apiVersions(_ context.Context, r *wire.Request) wire.Reply {
 	req := r.Body.(*kmsg.ApiVersionsRequest)
 	resp := kmsg.NewPtrApiVersionsResponse()
@@ -51,9 +47,6 @@ func (h *Handler) apiVersions(_ context.Context, r *wire.Request) wire.Reply {
 		return wire.Reply{Body: resp}
 	}
 	for _, key := range slices.Sorted(maps.Keys(h.routes)) {
-		if h.routes[key].untold {
-			continue
-		}
 		k := kmsg.NewApiVersionsResponseApiKey()
 		k.ApiKey, k.MinVersion, k.MaxVersion = key, h.routes[key].listed, h.routes[key].max
 		resp.ApiKeys = append(resp.ApiKeys, k)
@@ -90,24 +83,9 @@ func (h *Handler) expected(version int16, req *kmsg.ApiVersionsRequest, image *m
 	return 0
 }
 
-// servedFeatures are the features that everything is served of, at all levels that 4.4 has.
-func servedFeatures() []string {
-	return []string{
-		metadata.MetadataVersionFeature,
-		metadata.KRaftVersionFeature,
-		metadata.ELRVersionFeature,
-		metadata.GroupVersionFeature,
-		metadata.StreamsVersionFeature,
-		metadata.TxnVersionFeature,
-	}
-}
-
 func tellFeatures(resp *kmsg.ApiVersionsResponse, version int16, image *metadata.Image, kraft int16) {
 	resp.FinalizedFeaturesEpoch = int64(image.Offset)
 	for _, f := range metadata.SupportedFeatures() {
-		if !slices.Contains(servedFeatures(), f.Name) {
-			continue
-		}
 		if version >= versionsZeroMin || f.Min > 0 {
 			s := kmsg.NewApiVersionsResponseSupportedFeature()
 			s.Name, s.MinVersion, s.MaxVersion = f.Name, f.Min, f.Max

@@ -78,10 +78,7 @@ func apiTable(routes map[int16]route) string {
 	for _, k := range kafkaVersions {
 		listed, served := "", ""
 		if r, ok := routes[k.key]; ok {
-			served = versions(r.min, r.max)
-			if !r.untold {
-				listed = versions(r.listed, r.max)
-			}
+			listed, served = versions(r.listed, r.max), versions(r.min, r.max)
 		}
 		fmt.Fprintf(&b, "| %d | %s | %s | %s | %s |\n", k.key, k.name, listed, served, versions(k.min, k.max))
 	}

@@ -13,20 +13,12 @@ type route struct {
 	min, max int16
 	// listed is the oldest version that ApiVersions names; max is the newest in both.
 	listed int16
-	// untold keeps the API out of ApiVersions: clients take it for a sign that all of a feature can be used.
-	untold bool
 	serve  func(ctx context.Context, r *wire.Request) wire.Reply
 }
 
 // same is a route whose served and listed versions are those of Apache Kafka 4.4.
 func same(min, max int16, serve func(context.Context, *wire.Request) wire.Reply) route {
 	return route{min: min, max: max, listed: min, serve: serve}
-}
-
-// notTold is r, served to who asks for it without having been told.
-func notTold(r route) route {
-	r.untold = true
-	return r
 }
 
 // older is a route that is served from an older version than it is listed.
@@ -100,8 +92,10 @@ func (h *Handler) table() map[int16]route {
 		69: same(0, 1, h.consumerGroupDescribe),
 		74: same(0, 1, h.listConfigResources),
 		75: same(0, 0, h.describeTopicPartitions),
-		78: notTold(same(1, 2, h.shareFetch)), // nobody can join a share group yet
-		79: notTold(same(1, 2, h.shareAcknowledge)),
+		76: same(1, 1, h.shareGroupHeartbeat),
+		77: same(1, 1, h.shareGroupDescribe),
+		78: same(1, 2, h.shareFetch),
+		79: same(1, 2, h.shareAcknowledge),
 		80: same(0, 1, h.addRaftVoter),
 		81: same(0, 0, h.removeRaftVoter),
 		83: same(0, 0, h.initializeShareGroupState),
@@ -111,6 +105,9 @@ func (h *Handler) table() map[int16]route {
 		87: same(0, 1, h.readShareGroupStateSummary),
 		88: same(0, 1, h.streamsGroupHeartbeat),
 		89: same(0, 1, h.streamsGroupDescribe),
+		90: same(0, 1, h.describeShareGroupOffsets),
+		91: same(0, 0, h.alterShareGroupOffsets),
+		92: same(0, 0, h.deleteShareGroupOffsets),
 		93: same(0, 0, h.streamsGroupTopologyDescriptionUpdate),
 		94: same(0, 0, h.unregisterController),
 	}
