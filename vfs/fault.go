@@ -17,6 +17,7 @@ const (
 	OpMkdir    OpKind = "mkdir"
 	OpRemove   OpKind = "remove"
 	OpRename   OpKind = "rename"
+	OpLink     OpKind = "link"
 	OpStat     OpKind = "stat"
 	OpReadDir  OpKind = "readdir"
 	OpSyncDir  OpKind = "syncdir"
@@ -34,7 +35,7 @@ const (
 // Changes reports whether the operation can change what is on disk or what is durable.
 func (k OpKind) Changes() bool {
 	switch k {
-	case OpMkdir, OpRemove, OpRename, OpSyncDir, OpChtimes, OpWrite, OpTruncate, OpSync:
+	case OpMkdir, OpRemove, OpRename, OpLink, OpSyncDir, OpChtimes, OpWrite, OpTruncate, OpSync:
 		return true
 	}
 	return false
@@ -43,8 +44,8 @@ func (k OpKind) Changes() bool {
 // Op is one operation about to happen.
 type Op struct {
 	Kind OpKind
-	Path string // of a rename: the old name
-	To   string // of a rename: the new name
+	Path string // of a rename or link: the old name
+	To   string // of a rename or link: the new name
 	Flag int    // of an open
 	N    int64  // 1 for the first operation of this Fault, and so on
 }

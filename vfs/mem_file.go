@@ -119,10 +119,11 @@ type memInfo struct {
 	size    int64
 	mode    fs.FileMode
 	modTime time.Time
+	node    *memNode
 }
 
 func (n *memNode) info(name string) memInfo {
-	return memInfo{name: name, size: int64(len(n.data)), mode: n.mode, modTime: n.modTime}
+	return memInfo{name: name, size: int64(len(n.data)), mode: n.mode, modTime: n.modTime, node: n}
 }
 
 func (i memInfo) Name() string       { return i.name }

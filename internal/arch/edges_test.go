@@ -101,6 +101,17 @@ func edges() []edge {
 		{"internal/metadata", "vfs", "snapshot files"},
 		{"internal/wire", "vfs", "sending Regions"},
 
+		// adopt
+		{"internal/adopt", "inspect/logfile", "walking segments"},
+		{"internal/adopt", "internal/metadata", "what the metadata log holds, and whether it would be opened"},
+		{"internal/adopt", "internal/stored", "records of groups, transactions and share groups"},
+		{"internal/adopt", "record", "batches, topic ids"},
+		{"internal/adopt", "storage/checkpoint", "meta.properties, checkpoints, the marker of an orderly stop"},
+		{"internal/adopt", "storage/logdir", "names of partition directories"},
+		{"internal/adopt", "storage/producer", "producer snapshots and the replay behind them"},
+		{"internal/adopt", "storage/segment", "names of files, end markers"},
+		{"internal/adopt", "vfs", "files"},
+
 		// host
 		{"internal/coord", "record", "batches of coordinator records"},
 		{"internal/coord", "storage", "a shard reads and appends to one log"},
@@ -206,6 +217,7 @@ func edges() []edge {
 		{"internal/cli", "inspect/explain", "explain"},
 		{"internal/cli", "inspect/repair", "repair"},
 		{"internal/cli", "inspect/verify", "verify"},
+		{"internal/cli", "internal/adopt", "adopt"},
 		{"internal/cli", "internal/config", "reads server.properties and the environment"},
 		{"internal/cli", "vfs", "the host's files, for the offline commands"},
 		{"internal/cli", "record", "ids in Kafka's text form"},

@@ -5,7 +5,7 @@
 //
 // The command line and nothing behind it. serve is a thin shell over the root package samsa; topics,
 // groups, produce, consume and bench speak only the Kafka protocol, so they work against any broker; dump,
-// verify, explain, repair and scrub read files and need no broker.
+// verify, explain, repair, scrub and adopt read files and need no broker.
 //
 // # Data in and out
 //

@@ -82,7 +82,7 @@ environment variable SAMSA_BOOTSTRAP.`,
 	}
 	grouped("broker", newServeCommand())
 	grouped("online", newTopicsCommand(), newProduceCommand(), newConsumeCommand(), newGroupsCommand(), newBenchCommand())
-	grouped("offline", newDumpCommand(), newVerifyCommand(), newExplainCommand(), newRepairCommand(), newScrubCommand())
+	grouped("offline", newDumpCommand(), newVerifyCommand(), newExplainCommand(), newRepairCommand(), newScrubCommand(), newAdoptCommand())
 	root.AddCommand(newVersionCommand())
 	return root
 }

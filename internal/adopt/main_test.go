@@ -1,0 +1,130 @@
+package adopt
+
+import (
+	"archive/tar"
+	"bytes"
+	"crypto/sha256"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/klauspost/compress/zstd"
+	"go.uber.org/goleak"
+
+	"github.com/samsalog/samsa/vfs"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// fixtures are log directories that Apache Kafka left, without most of the larger partitions, which the metadata still knows, and
+// with indexes that are preallocated as for segment.index.bytes=24000.
+func fixtures() []string {
+	return []string{"kafka-4.4.0-killed", "kafka-4.4.0-clean", "kafka-3.9.1-clean", "kafka-3.9.1-zookeeper"}
+}
+
+// unpack puts a fixture at dir.
+func unpack(t testing.TB, fsys vfs.FS, name, dir string) {
+	t.Helper()
+	f, err := os.Open("testdata/" + name + ".tar.zst")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	z, err := zstd.NewReader(f, zstd.WithDecoderConcurrency(1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer z.Close()
+	for tr := tar.NewReader(z); ; {
+		h, err := tr.Next()
+		if errors.Is(err, io.EOF) {
+			return
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if h.Typeflag != tar.TypeReg {
+			if err := fsys.MkdirAll(filepath.Join(dir, h.Name), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			continue
+		}
+		b, err := io.ReadAll(tr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		put(t, fsys, filepath.Join(dir, h.Name), b)
+	}
+}
+
+func put(t testing.TB, fsys vfs.FS, path string, b []byte) {
+	t.Helper()
+	if err := fsys.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	f, err := fsys.OpenFile(path, os.O_CREATE|os.O_TRUNC|os.O_RDWR, 0o644)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.WriteAt(bytes.TrimRight(b, "\x00"), 0); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(f.Truncate(int64(len(b))), f.Close()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func get(t testing.TB, fsys vfs.FS, path string) []byte {
+	t.Helper()
+	f, err := fsys.OpenFile(path, os.O_RDONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	size, err := f.Size()
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := make([]byte, size)
+	if _, err := f.ReadAt(b, 0); err != nil && !errors.Is(err, io.EOF) {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// digest is the name, size, time and content of everything below dir.
+func digest(t testing.TB, fsys vfs.FS, dir string) map[string]any {
+	t.Helper()
+	type entry struct {
+		dir  bool
+		size int64
+		time int64
+		sum  [32]byte
+	}
+	out := map[string]any{}
+	var walk func(at string)
+	walk = func(at string) {
+		entries, err := fsys.ReadDir(at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range entries {
+			path := filepath.Join(at, e.Name())
+			info, err := e.Info()
+			if err != nil {
+				t.Fatal(err)
+			}
+			x := entry{dir: e.IsDir(), time: info.ModTime().UnixNano()}
+			if e.IsDir() {
+				walk(path)
+			} else {
+				x.size, x.sum = info.Size(), sha256.Sum256(bytes.TrimRight(get(t, fsys, path), "\x00"))
+			}
+			out[path] = x
+		}
+	}
+	walk(dir)
+	return out
+}
