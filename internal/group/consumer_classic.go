@@ -148,12 +148,12 @@ func leavingConsumer(g *consumerGroup, l kmsg.LeaveGroupRequestMember) (*consume
 		if l.InstanceID == nil {
 			return nil, kerr.UnknownMemberID
 		}
-		if x := g.StaticMember(*l.InstanceID); x != nil {
+		if x := g.Static(*l.InstanceID); x != nil {
 			return x, nil
 		}
 		return nil, kerr.UnknownMemberID
 	}
-	x, e := g.Leaving(l.MemberID, l.InstanceID)
+	x, e := g.Named(l.MemberID, l.InstanceID)
 	if e == nil && !x.IsClassic() {
 		e = kerr.UnknownMemberID
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/samsalog/samsa/internal/coord"
 	"github.com/samsalog/samsa/internal/group/consumer"
+	"github.com/samsalog/samsa/internal/group/modern"
 	"github.com/samsalog/samsa/record"
 )
 
@@ -55,14 +56,14 @@ func blank(s *string) bool { return s != nil && strings.TrimSpace(*s) == "" }
 // checkBeat checks what can be checked without the group.
 func checkBeat(req *beatRequest, assignors []string) *kerr.Error {
 	noID := strings.TrimSpace(req.MemberID) == ""
-	joins := req.MemberEpoch == consumer.Join
+	joins := req.MemberEpoch == modern.Join
 	switch {
 	case blank(&req.Group), blank(req.InstanceID), blank(req.RackID),
 		noID && (!joins || req.Version >= firstClientID),
 		joins && (req.RebalanceTimeoutMillis == -1 || req.Topics == nil || len(req.Topics) > 0),
 		joins && req.SubscribedTopicNames == nil && req.SubscribedTopicRegex == nil,
-		req.MemberEpoch == consumer.LeaveStatic && req.InstanceID == nil,
-		req.MemberEpoch < consumer.LeaveStatic:
+		req.MemberEpoch == modern.LeaveStatic && req.InstanceID == nil,
+		req.MemberEpoch < modern.LeaveStatic:
 		return kerr.InvalidRequest
 	case req.ServerAssignor != nil && !slices.Contains(assignors, *req.ServerAssignor):
 		return kerr.UnsupportedAssignor
@@ -75,7 +76,7 @@ func (m *machine) consumerHeartbeat(c Caller, req *beatRequest, a *answer[*beatR
 		a.give(beatFailed(e.Code))
 		return coord.None()
 	}
-	if req.MemberEpoch < consumer.Join {
+	if req.MemberEpoch < modern.Join {
 		return m.consumerLeave(req, a)
 	}
 	before, change, e := m.consumerToBeat(req)
@@ -117,7 +118,7 @@ func (m *machine) consumerHeartbeat(c Caller, req *beatRequest, a *answer[*beatR
 // that must stand before it. A group that does not exist is made for one that joins; so is one of the classic protocol
 // that may change over.
 func (m *machine) consumerToBeat(req *beatRequest) ([]coord.Record, *consumer.Change, *kerr.Error) {
-	joins := req.MemberEpoch == consumer.Join
+	joins := req.MemberEpoch == modern.Join
 	old := m.groups[req.Group]
 	switch g := m.consumerOf(req.Group); {
 	case g != nil:
@@ -187,7 +188,7 @@ func (m *machine) consumerLeave(req *beatRequest, a *answer[*beatResponse]) coor
 		a.give(beatFailed(kerr.GroupIDNotFound.Code))
 		return coord.None()
 	}
-	x, e := g.Leaving(req.MemberID, req.InstanceID)
+	x, e := g.Named(req.MemberID, req.InstanceID)
 	if e != nil {
 		a.give(beatFailed(e.Code))
 		return coord.None()
@@ -200,7 +201,7 @@ func (m *machine) consumerLeave(req *beatRequest, a *answer[*beatResponse]) coor
 		}
 		a.give(r)
 	}
-	if req.MemberEpoch == consumer.Leave {
+	if req.MemberEpoch == modern.Leave {
 		return m.removeConsumers(g, done, x)
 	}
 	c := consumer.Begin(g.Group)

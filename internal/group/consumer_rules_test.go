@@ -17,7 +17,7 @@ import (
 )
 
 // modern is a client of the consumer protocol: it reads what it is told, and gives up at once what it must.
-type modern struct {
+type member848 struct {
 	*client
 	group, id string
 	instance  *string
@@ -27,11 +27,11 @@ type modern struct {
 	owned     map[record.UUID][]int32
 }
 
-func (h *host) modern(group, id string, topics ...string) *modern {
-	return &modern{client: h.client(id), group: group, id: id, topics: topics, owned: map[record.UUID][]int32{}}
+func (h *host) modern(group, id string, topics ...string) *member848 {
+	return &member848{client: h.client(id), group: group, id: id, topics: topics, owned: map[record.UUID][]int32{}}
 }
 
-func (m *modern) request() *beatRequest {
+func (m *member848) request() *beatRequest {
 	r := kmsg.NewPtrConsumerGroupHeartbeatRequest()
 	r.Version, r.Group, r.MemberID, r.MemberEpoch, r.InstanceID = 1, m.group, m.id, m.epoch, m.instance
 	r.RebalanceTimeoutMillis, r.SubscribedTopicNames, r.SubscribedTopicRegex = 10_000, m.topics, m.regex
@@ -46,7 +46,7 @@ func (m *modern) request() *beatRequest {
 }
 
 // beat848 sends a full heartbeat and returns its error.
-func (m *modern) beat848() int16 {
+func (m *member848) beat848() int16 {
 	r := m.h.ConsumerGroupHeartbeat(context.Background(), m.caller, m.request())
 	if r.ErrorCode == 0 {
 		m.epoch = r.MemberEpoch
@@ -58,13 +58,13 @@ func (m *modern) beat848() int16 {
 	return r.ErrorCode
 }
 
-func (m *modern) leave848(epoch int32) int16 {
+func (m *member848) leave848(epoch int32) int16 {
 	r := m.request()
 	r.MemberEpoch = epoch
 	return m.h.ConsumerGroupHeartbeat(context.Background(), m.caller, r).ErrorCode
 }
 
-func (m *modern) count() int {
+func (m *member848) count() int {
 	n := 0
 	for _, ps := range m.owned {
 		n += len(ps)
@@ -96,7 +96,7 @@ func TestConsumerRecordOrder(t *testing.T) {
 		h.topics.add("topic", 2)
 		a, b := h.modern("g", "a", "topic"), h.modern("g", "b", "topic")
 		next := 0
-		step := func(what string, m *modern, want ...int) {
+		step := func(what string, m *member848, want ...int) {
 			t.Helper()
 			if m != nil {
 				wantCode(t, what, m.beat848(), nil)

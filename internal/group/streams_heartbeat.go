@@ -8,6 +8,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/samsalog/samsa/internal/coord"
+	"github.com/samsalog/samsa/internal/group/modern"
 	"github.com/samsalog/samsa/internal/group/streams"
 )
 
@@ -65,7 +66,7 @@ func tasksFailed(errorCode int16) streamsBeat {
 
 // checkTasks checks what can be checked without the group.
 func checkTasks(req *tasksRequest) *kerr.Error {
-	joins := req.MemberEpoch == streams.Join
+	joins := req.MemberEpoch == modern.Join
 	given := 0
 	for _, t := range [][]kmsg.TaskIDs{req.ActiveTasks, req.StandbyTasks, req.WarmupTasks} {
 		if t != nil {
@@ -75,8 +76,8 @@ func checkTasks(req *tasksRequest) *kerr.Error {
 	switch {
 	case blank(&req.MemberID), blank(&req.Group), blank(req.InstanceID), blank(req.RackID),
 		joins && (req.RebalanceTimeoutMillis == -1 || len(req.ActiveTasks)+len(req.StandbyTasks)+len(req.WarmupTasks) > 0 || req.Topology == nil),
-		req.MemberEpoch == streams.LeaveStatic && req.InstanceID == nil,
-		req.MemberEpoch < streams.LeaveStatic,
+		req.MemberEpoch == modern.LeaveStatic && req.InstanceID == nil,
+		req.MemberEpoch < modern.LeaveStatic,
 		given != 0 && given != 3,
 		!joins && req.Topology != nil:
 		return kerr.InvalidRequest
@@ -91,7 +92,7 @@ func (m *machine) streamsHeartbeat(c Caller, req *tasksRequest, a *answer[stream
 		a.give(tasksFailed(e.Code))
 		return coord.None()
 	}
-	if req.MemberEpoch < streams.Join {
+	if req.MemberEpoch < modern.Join {
 		return m.streamsLeave(req, a)
 	}
 	before, change, e := m.streamsToBeat(req)
@@ -143,7 +144,7 @@ func (m *machine) streamsToBeat(req *tasksRequest) ([]coord.Record, *streams.Cha
 	switch {
 	case g != nil:
 		return nil, streams.Begin(g.Group), nil
-	case req.MemberEpoch != streams.Join, m.consumerOf(req.Group) != nil, m.shareOf(req.Group) != nil, old != nil && old.state != Empty:
+	case req.MemberEpoch != modern.Join, m.consumerOf(req.Group) != nil, m.shareOf(req.Group) != nil, old != nil && old.state != Empty:
 		return nil, nil, kerr.GroupIDNotFound
 	}
 	fresh := streams.Begin(streams.New(strings.Clone(req.Group)))
@@ -162,7 +163,7 @@ func (m *machine) tasksAnswer(group string, version int16, b streams.Beaten) *ta
 		r.AcceptableRecoveryLag = own.AcceptableRecoveryLag
 	}
 	if b.Tell {
-		r.ActiveTasks, r.StandbyTasks, r.WarmupTasks = b.Member.Assigned.Active.Wire(), b.Member.Assigned.Standby.Wire(), b.Member.Assigned.Warmup.Wire()
+		r.ActiveTasks, r.StandbyTasks, r.WarmupTasks = b.Member.Assigned.Tasks(streams.Active), b.Member.Assigned.Tasks(streams.Standby), b.Member.Assigned.Tasks(streams.Warmup)
 	}
 	for _, s := range b.Statuses {
 		r.Status = append(r.Status, kmsg.StreamsGroupHeartbeatResponseStatus{StatusCode: s.Code, StatusDetail: s.Detail})
@@ -181,7 +182,7 @@ func (m *machine) streamsLeave(req *tasksRequest, a *answer[streamsBeat]) coord.
 	if req.ShutdownApplication {
 		g.live.Shutdown(strings.Clone(req.MemberID))
 	}
-	x, e := g.Leaving(req.MemberID, req.InstanceID)
+	x, e := g.Named(req.MemberID, req.InstanceID)
 	if e != nil {
 		a.give(tasksFailed(e.Code))
 		return coord.None()
@@ -195,7 +196,7 @@ func (m *machine) streamsLeave(req *tasksRequest, a *answer[streamsBeat]) coord.
 		}
 		a.give(streamsBeat{response: r})
 	}
-	if req.MemberEpoch == streams.Leave {
+	if req.MemberEpoch == modern.Leave {
 		return m.removeStreams(g, x, done)
 	}
 	c := streams.Begin(g.Group)

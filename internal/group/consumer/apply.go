@@ -1,16 +1,13 @@
 package consumer
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 
 	"github.com/samsalog/samsa/internal/group/assignor"
+	"github.com/samsalog/samsa/internal/group/modern"
 	"github.com/samsalog/samsa/internal/stored"
 )
-
-// errValueType means that a value is of another type than its key.
-var errValueType = errors.New("a value of another type than its key")
 
 // Apply takes one record of the group into its state; a nil value is a tombstone. Compaction may have removed the
 // record before the one that comes, so a record about something unknown is no error. A value that cannot be read is.
@@ -40,24 +37,12 @@ func (g *Group) Apply(key, value []byte) error {
 	return nil
 }
 
-func decode[T stored.Message](value []byte, recordType int16) (T, error) {
-	var none T
-	v, _, err := stored.DecodeValue(value, recordType, stored.NewGroupValue)
-	if err != nil {
-		return none, err
-	}
-	if t, ok := v.(T); ok {
-		return t, nil
-	}
-	return none, errValueType
-}
-
 func (g *Group) applyGroup(value []byte) error {
 	if value == nil {
 		g.Dead = true
 		return nil
 	}
-	v, err := decode[*stored.ConsumerGroupMetadataValue](value, typeGroup)
+	v, err := modern.Decode[*stored.ConsumerGroupMetadataValue](value, typeGroup)
 	if err == nil {
 		g.Epoch, g.MetadataHash, g.Dead = v.Epoch, v.MetadataHash, false
 	}
@@ -66,10 +51,10 @@ func (g *Group) applyGroup(value []byte) error {
 
 func (g *Group) applyInfo(id string, value []byte) error {
 	if value == nil {
-		g.put(id, nil)
+		g.drop(id)
 		return nil
 	}
-	v, err := decode[*stored.ConsumerGroupMemberMetadataValue](value, typeMember)
+	v, err := modern.Decode[*stored.ConsumerGroupMemberMetadataValue](value, typeMember)
 	if err != nil {
 		return err
 	}
@@ -88,7 +73,7 @@ func (g *Group) applyInfo(id string, value []byte) error {
 			m.Classic.Protocols = append(m.Classic.Protocols, Protocol{p.Name, p.Metadata})
 		}
 	}
-	g.put(id, m)
+	g.put(m)
 	return nil
 }
 
@@ -110,12 +95,12 @@ func names(in []string) []string {
 
 func (g *Group) applyTargetMetadata(value []byte) error {
 	if value == nil {
-		g.AssignmentEpoch, g.AssignmentMs = -1, 0
+		g.Unassigned()
 		return nil
 	}
-	v, err := decode[*stored.ConsumerGroupTargetAssignmentMetadataValue](value, typeTarget)
+	v, err := modern.Decode[*stored.ConsumerGroupTargetAssignmentMetadataValue](value, typeTarget)
 	if err == nil {
-		g.AssignmentEpoch, g.AssignmentMs = v.AssignmentEpoch, v.AssignmentTimestamp
+		g.Progress.Assigned(v.AssignmentEpoch, v.AssignmentTimestamp)
 	}
 	return err
 }
@@ -125,7 +110,7 @@ func (g *Group) applyTarget(id string, value []byte) error {
 		delete(g.Targets, id)
 		return nil
 	}
-	v, err := decode[*stored.ConsumerGroupTargetAssignmentMemberValue](value, typeTargetOf)
+	v, err := modern.Decode[*stored.ConsumerGroupTargetAssignmentMemberValue](value, typeTargetOf)
 	if err != nil {
 		return err
 	}
@@ -145,17 +130,17 @@ func (g *Group) applyCurrent(id string, value []byte) error {
 		if g.Members[id] == nil {
 			return nil
 		}
-		m.Epoch, m.PreviousEpoch, m.State, m.Assigned, m.Revoking = Leave, Leave, Stable, Partitions{}, Partitions{}
-		g.put(id, m)
+		m.Epoch, m.PreviousEpoch, m.State, m.Assigned, m.Revoking = modern.Leave, modern.Leave, Stable, Partitions{}, Partitions{}
+		g.put(m)
 		return nil
 	}
-	v, err := decode[*stored.ConsumerGroupCurrentMemberAssignmentValue](value, typeCurrent)
+	v, err := modern.Decode[*stored.ConsumerGroupCurrentMemberAssignmentValue](value, typeCurrent)
 	if err != nil {
 		return err
 	}
 	m.Epoch, m.PreviousEpoch, m.State = v.MemberEpoch, v.PreviousMemberEpoch, MemberState(v.State)
 	m.Assigned, m.Revoking = partitionsOf(v.AssignedPartitions, v.MemberEpoch), partitionsOf(v.PartitionsPendingRevocation, v.MemberEpoch)
-	g.put(id, m)
+	g.put(m)
 	return nil
 }
 
@@ -179,7 +164,7 @@ func (g *Group) applyRegex(expression string, value []byte) error {
 		delete(g.Regexes, expression)
 		return nil
 	}
-	v, err := decode[*stored.ConsumerGroupRegularExpressionValue](value, typeRegex)
+	v, err := modern.Decode[*stored.ConsumerGroupRegularExpressionValue](value, typeRegex)
 	if err == nil {
 		g.Regexes[expression] = Regex{Topics: names(v.Topics), Version: v.Version, TimestampMs: v.Timestamp}
 	}

@@ -4,10 +4,9 @@ import (
 	"slices"
 	"time"
 
-	"github.com/samsalog/samsa/internal/coord"
 	"github.com/samsalog/samsa/internal/group/assignor"
+	"github.com/samsalog/samsa/internal/group/modern"
 	"github.com/samsalog/samsa/internal/group/view"
-	"github.com/samsalog/samsa/internal/stored"
 	"github.com/samsalog/samsa/record"
 )
 
@@ -25,28 +24,10 @@ type Rules struct {
 }
 
 // Change is what one request, or the passing of time, does to a group.
-type Change struct {
-	// Group is the group as it will be; the one that was given to Begin until something is written.
-	Group *Group
-	// Records bring the group there.
-	Records []coord.Record
-	given   *Group
-}
+type Change struct{ modern.Draft[*Group] }
 
 // Begin starts a change of a group.
-func Begin(g *Group) *Change { return &Change{Group: g, given: g} }
-
-// write adds a record, and applies it to the copy.
-func (c *Change) write(key, value stored.Message) {
-	if c.Group == c.given {
-		c.Group = c.given.clone()
-	}
-	r := recordOf(key, value)
-	c.Records = append(c.Records, r)
-	if err := c.Group.Apply(r.Key, r.Value); err != nil {
-		panic("consumer: BUG: a record that was just made cannot be read: " + err.Error())
-	}
-}
+func Begin(g *Group) *Change { return &Change{modern.Draft[*Group]{Group: g}} }
 
 // bump raises the epoch of the group.
 func (c *Change) bump(v View) { c.writeGroup(c.Group.Epoch+1, view.Hash(v, c.Group.subscribed())) }
@@ -60,8 +41,7 @@ func (c *Change) Refresh(v View) {
 
 // mayAssign reports whether it is time for a new assignment.
 func (c *Change) mayAssign(r Rules, nowMs int64) bool {
-	g := c.Group
-	return g.Epoch > g.AssignmentEpoch && nowMs-g.AssignmentMs >= r.AssignmentInterval.Milliseconds()
+	return c.Group.Wants() && c.Group.Rested(r.AssignmentInterval, nowMs)
 }
 
 // assign makes a new target assignment.
@@ -72,7 +52,7 @@ func (c *Change) assign(v View, r Rules, nowMs int64) {
 		assign = assignor.Uniform
 	}
 	made := assign(g.spec(v))
-	for _, m := range g.sortedMembers() {
+	for _, m := range g.InOrder() {
 		if old, ok := g.Targets[m.ID]; !ok || !equalTargets(old, made[m.ID]) {
 			c.writeTarget(m.ID, made[m.ID])
 		}
@@ -114,7 +94,7 @@ func (g *Group) Assignor(r Rules) string {
 
 func (g *Group) spec(v View) assignor.Spec {
 	s := assignor.Spec{Partitions: map[record.UUID]int32{}}
-	for _, m := range g.sortedMembers() {
+	for _, m := range g.InOrder() {
 		x := assignor.Member{ID: m.ID, InstanceID: m.InstanceID, Assigned: g.Targets[m.ID]}
 		for _, name := range g.topicsOf(m) {
 			if t := v.Topic(name); t != nil {

@@ -62,7 +62,7 @@ func (c *Change) classicMemberOf(j Joining) (m *Member, replaced string, e *kerr
 		}
 		return m, "", nil
 	}
-	m = c.Group.StaticMember(*j.InstanceID)
+	m = c.Group.Static(*j.InstanceID)
 	switch {
 	case m == nil && j.Unknown:
 		return newMember(j.ID), "", nil
@@ -78,15 +78,10 @@ func (c *Change) classicMemberOf(j Joining) (m *Member, replaced string, e *kerr
 
 // ClassicMember finds the member that a request of the classic protocol comes from.
 func (g *Group) ClassicMember(id string, instance *string, generation int32) (*Member, *kerr.Error) {
-	m := g.Members[id]
-	if instance != nil {
-		m = g.StaticMember(*instance)
-	}
+	m, e := g.Named(id, instance)
 	switch {
-	case m == nil:
-		return nil, kerr.UnknownMemberID
-	case m.ID != id:
-		return nil, kerr.FencedInstanceID
+	case e != nil:
+		return nil, e
 	case !m.IsClassic():
 		return nil, kerr.UnknownMemberID
 	case m.Epoch != generation:

@@ -66,14 +66,11 @@ func (g *Group) MayFetch(id *string, epoch int32) *kerr.Error {
 	case id == nil: // an epoch of nobody: Kafka stumbles over it
 		return kerr.UnknownServerError
 	}
-	m := g.Members[*id]
-	switch {
+	switch m := g.Members[*id]; {
 	case m == nil:
 		return kerr.UnknownMemberID
-	case m.Epoch == epoch:
-		return nil
-	case m.IsClassic():
-		return kerr.IllegalGeneration
+	case m.Epoch != epoch:
+		return m.Stale(false)
 	}
-	return kerr.StaleMemberEpoch
+	return nil
 }

@@ -14,10 +14,10 @@ func TestMayCommit(t *testing.T) {
 	m := newMember("m")
 	m.Epoch, m.Assigned = 5, Partitions{topic: {0: 3}}
 	m.Revoking = Partitions{topic: {1: 2}}
-	g.put("m", m)
+	g.put(m)
 	c := newMember("c")
 	c.Epoch, c.Classic = 5, &Classic{Protocols: []Protocol{{Name: "range"}}}
-	g.put("c", c)
+	g.put(c)
 	for _, x := range []struct {
 		name string
 		c    Commit

@@ -76,7 +76,7 @@ func (g *Group) CanBecomeClassic(without string) bool {
 // ToClassic are the members of the classic group that it becomes, except one that goes.
 func (g *Group) ToClassic(without string, v View) []Converted {
 	var out []Converted
-	for _, m := range g.sortedMembers() {
+	for _, m := range g.InOrder() {
 		if m.ID == without {
 			continue
 		}

@@ -17,7 +17,7 @@ const (
 func (g *Group) Describe(v View, r Rules) kmsg.ConsumerGroupDescribeResponseGroup {
 	d := kmsg.NewConsumerGroupDescribeResponseGroup()
 	d.Group, d.State, d.Epoch, d.AssignmentEpoch, d.AssignorName = g.ID, g.State(), g.Epoch, g.AssignmentEpoch, g.Assignor(r)
-	for _, m := range g.sortedMembers() {
+	for _, m := range g.InOrder() {
 		x := kmsg.NewConsumerGroupDescribeResponseGroupMember()
 		x.MemberID, x.InstanceID, x.RackID, x.MemberEpoch = m.ID, m.InstanceID, m.RackID, m.Epoch
 		x.ClientID, x.ClientHost, x.SubscribedTopics, x.SubscribedTopicRegex = m.ClientID, m.ClientHost, m.Topics, &m.Regex

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/samsalog/samsa/internal/group/assignor"
+	"github.com/samsalog/samsa/internal/group/modern"
 	"github.com/samsalog/samsa/record"
 )
 
@@ -13,9 +14,6 @@ type place struct {
 	topic     record.UUID
 	partition int32
 }
-
-// firstEpoch is the epoch of a group before anything was written about it.
-const firstEpoch = 1
 
 // Regex is what a regular expression matched.
 type Regex struct {
@@ -29,21 +27,13 @@ type Regex struct {
 // Group is one consumer group.
 type Group struct {
 	ID string
-	// Epoch is raised whenever there is reason for a new assignment; AssignmentEpoch is that of Targets and never above.
-	Epoch, AssignmentEpoch int32
-	// AssignmentMs is when Targets were made; 0 when that does not matter.
-	AssignmentMs int64
-	// MetadataHash is over the topics that members subscribe to; 0 for none.
-	MetadataHash int64
-	Members      map[string]*Member
+	modern.Progress
+	modern.Roster[*Member]
 	// Targets are what members shall have, by member id.
 	Targets map[string]assignor.Partitions
 	// Regexes are the resolved ones.
 	Regexes map[string]Regex
-	// Dead is set when the group's record was removed.
-	Dead bool
-	// static maps instance ids to member ids, owners partitions to the member that holds them.
-	static map[string]string
+	// owners maps partitions to the member that holds them.
 	owners map[place]string
 	// outdated is set while a record of type 4 stands, which no version since 4.1 reads.
 	outdated bool
@@ -52,16 +42,15 @@ type Group struct {
 // New returns a group of which nothing is written yet.
 func New(id string) *Group {
 	return &Group{
-		ID: id, Epoch: firstEpoch, AssignmentEpoch: firstEpoch,
-		Members: map[string]*Member{}, Targets: map[string]assignor.Partitions{}, Regexes: map[string]Regex{},
-		static: map[string]string{}, owners: map[place]string{},
+		ID: id, Progress: modern.Begun(), Roster: modern.NewRoster[*Member](),
+		Targets: map[string]assignor.Partitions{}, Regexes: map[string]Regex{}, owners: map[place]string{},
 	}
 }
 
-func (g *Group) clone() *Group {
+// Clone is a copy that can be changed without the group.
+func (g *Group) Clone() *Group {
 	c := *g
-	c.Members, c.Targets, c.Regexes = maps.Clone(g.Members), maps.Clone(g.Targets), maps.Clone(g.Regexes)
-	c.static, c.owners = maps.Clone(g.static), maps.Clone(g.owners)
+	c.Roster, c.Targets, c.Regexes, c.owners = g.Copy(), maps.Clone(g.Targets), maps.Clone(g.Regexes), maps.Clone(g.owners)
 	return &c
 }
 
@@ -70,7 +59,7 @@ func (g *Group) State() string {
 	switch {
 	case len(g.Members) == 0:
 		return "Empty"
-	case g.Epoch > g.AssignmentEpoch:
+	case g.Wants():
 		return "Assigning"
 	}
 	for _, m := range g.Members {
@@ -81,48 +70,35 @@ func (g *Group) State() string {
 	return "Stable"
 }
 
-// sortedMembers are the members by id.
-func (g *Group) sortedMembers() []*Member {
-	out := make([]*Member, 0, len(g.Members))
-	for _, id := range slices.Sorted(maps.Keys(g.Members)) {
-		out = append(out, g.Members[id])
-	}
-	return out
+// put gives a member its place, with what it holds.
+func (g *Group) put(m *Member) {
+	g.release(g.Admit(m))
+	m.eachHeld(func(at place) { g.owners[at] = m.ID })
 }
 
-// StaticMember is the member of an instance id; nil if there is none.
-func (g *Group) StaticMember(instance string) *Member { return g.Members[g.static[instance]] }
+// drop takes the place of a member away.
+func (g *Group) drop(id string) { g.release(g.Dismiss(id)) }
 
-// put gives a member its place; nil takes the place away.
-func (g *Group) put(id string, m *Member) {
-	if old := g.Members[id]; old != nil {
-		for _, held := range []Partitions{old.Assigned, old.Revoking} {
-			for t, xs := range held {
-				for x := range xs {
-					if at := (place{t, x}); g.owners[at] == id {
-						delete(g.owners, at)
-					}
-				}
-			}
-		}
-		if old.InstanceID != nil && g.static[*old.InstanceID] == id {
-			delete(g.static, *old.InstanceID)
-		}
-	}
+// release frees what somebody held; nil is nobody.
+func (g *Group) release(m *Member) {
 	if m == nil {
-		delete(g.Members, id)
 		return
 	}
-	g.Members[id] = m
+	m.eachHeld(func(at place) {
+		if g.owners[at] == m.ID {
+			delete(g.owners, at)
+		}
+	})
+}
+
+// eachHeld calls f for everything that a member holds, also what it is to give up.
+func (m *Member) eachHeld(f func(place)) {
 	for _, held := range []Partitions{m.Assigned, m.Revoking} {
 		for t, xs := range held {
 			for x := range xs {
-				g.owners[place{t, x}] = id
+				f(place{t, x})
 			}
 		}
-	}
-	if m.InstanceID != nil {
-		g.static[*m.InstanceID] = id
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"github.com/samsalog/samsa/internal/group/modern"
 	"github.com/samsalog/samsa/record"
 )
 
@@ -48,7 +49,7 @@ func (c *Change) Heartbeat(now Now, id string, req *kmsg.ConsumerGroupHeartbeatR
 		}
 	}
 	after := c.advance(now, m, info, owned)
-	whole := req.MemberEpoch == Join ||
+	whole := req.MemberEpoch == modern.Join ||
 		req.RebalanceTimeoutMillis != -1 && (req.SubscribedTopicNames != nil || req.SubscribedTopicRegex != nil) && req.Topics != nil
 	return Beaten{after, whole || !after.Assigned.equal(m.Assigned)}, nil
 }
@@ -103,7 +104,7 @@ func (c *Change) memberOf(id string, instance *string, epoch int32, owned Owned)
 	switch {
 	case m != nil:
 		return m, m.checkEpoch(epoch, owned)
-	case epoch == Join:
+	case epoch == modern.Join:
 		return newMember(id), nil
 	}
 	return nil, kerr.UnknownMemberID
@@ -112,9 +113,9 @@ func (c *Change) memberOf(id string, instance *string, epoch int32, owned Owned)
 // staticMemberOf is memberOf for a static member: its place is that of its instance id. Whoever comes with another
 // member id gets the place, if the one before has left it.
 func (c *Change) staticMemberOf(id, instance string, epoch int32, owned Owned) (*Member, *kerr.Error) {
-	m := c.Group.StaticMember(instance)
+	m := c.Group.Static(instance)
 	switch {
-	case m == nil && epoch == Join:
+	case m == nil && epoch == modern.Join:
 		if old := c.Group.Members[id]; old != nil { // it was dynamic, or has another instance id now
 			return old, nil
 		}
@@ -123,9 +124,9 @@ func (c *Change) staticMemberOf(id, instance string, epoch int32, owned Owned) (
 		return nil, kerr.UnknownMemberID
 	case m.ID == id:
 		return m, m.checkEpoch(epoch, owned)
-	case epoch != Join:
+	case epoch != modern.Join:
 		return nil, kerr.FencedInstanceID
-	case m.Epoch != LeaveStatic:
+	case m.Epoch != modern.LeaveStatic:
 		return nil, kerr.UnreleasedInstanceID
 	}
 	return c.replace(m, id), nil
@@ -136,7 +137,7 @@ func (c *Change) replace(old *Member, id string) *Member {
 	target, hasTarget := c.Group.Targets[old.ID]
 	c.removeMember(old.ID)
 	next := *old
-	next.ID, next.Epoch, next.PreviousEpoch = id, Join, Join
+	next.ID, next.Epoch, next.PreviousEpoch = id, modern.Join, modern.Join
 	c.writeInfo(&next)
 	if hasTarget {
 		c.writeTarget(id, target)
@@ -145,13 +146,10 @@ func (c *Change) replace(old *Member, id string) *Member {
 	return c.Group.Members[id]
 }
 
-// checkEpoch fences a member that has missed something. One that did not see the last answer comes with the epoch
-// before; one that joins again, after whatever happened to it, holds nothing (CONSUMER-5).
+// checkEpoch fences a member that has missed something (CONSUMER-5).
 func (m *Member) checkEpoch(epoch int32, owned Owned) *kerr.Error {
-	switch {
-	case epoch == Join || epoch == m.Epoch:
-	case epoch > m.Epoch, epoch != m.PreviousEpoch, !owned.within(m.Assigned):
-		return kerr.FencedMemberEpoch
+	if e := modern.CheckEpoch(epoch, m.Epoch, m.PreviousEpoch, owned.within(m.Assigned)); e != nil {
+		return e
 	}
 	if m.State > Unreleased && (owned == nil || len(owned) > 0) { // of a version to come
 		return kerr.FencedMemberEpoch

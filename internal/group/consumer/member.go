@@ -3,6 +3,8 @@ package consumer
 import (
 	"bytes"
 	"slices"
+
+	"github.com/samsalog/samsa/internal/group/modern"
 )
 
 // MemberState is where a member stands on its way to its target assignment.
@@ -16,13 +18,6 @@ const (
 	Unrevoked MemberState = 1
 	// Unreleased members wait for partitions that others have not given up.
 	Unreleased MemberState = 2
-)
-
-// The epochs in a request that mean something else than an epoch.
-const (
-	Join        = 0
-	Leave       = -1
-	LeaveStatic = -2
 )
 
 // Protocol is one assignment strategy of a member of the classic protocol, with its subscription.
@@ -65,28 +60,27 @@ type Info struct {
 }
 
 func (i Info) equal(o Info) bool {
-	return sameString(i.InstanceID, o.InstanceID) && sameString(i.RackID, o.RackID) && i.ClientID == o.ClientID &&
+	return modern.SameString(i.InstanceID, o.InstanceID) && modern.SameString(i.RackID, o.RackID) && i.ClientID == o.ClientID &&
 		i.ClientHost == o.ClientHost && slices.Equal(i.Topics, o.Topics) && i.Regex == o.Regex &&
-		i.RebalanceTimeoutMs == o.RebalanceTimeoutMs && sameString(i.ServerAssignor, o.ServerAssignor) && i.Classic.equal(o.Classic)
-}
-
-func sameString(a, b *string) bool {
-	if a == nil || b == nil {
-		return a == b
-	}
-	return *a == *b
+		i.RebalanceTimeoutMs == o.RebalanceTimeoutMs && modern.SameString(i.ServerAssignor, o.ServerAssignor) && i.Classic.equal(o.Classic)
 }
 
 // Member is one member of a group (CONSUMER-6).
 type Member struct {
 	ID string
 	Info
-	// Epoch is that of the assignment it has reached; LeaveStatic while a static member is away, Join before its first.
+	// Epoch is that of the assignment it has reached; modern.LeaveStatic while a static member is away, modern.Join before its first.
 	Epoch, PreviousEpoch int32
 	State                MemberState
 	// Assigned is what it may read, Revoking what it still holds and must give up.
 	Assigned, Revoking Partitions
 }
+
+// Key is the member's id.
+func (m *Member) Key() string { return m.ID }
+
+// Instance is the instance id of a static member, nil for a dynamic one.
+func (m *Member) Instance() *string { return m.InstanceID }
 
 func newMember(id string) *Member {
 	return &Member{ID: id, Info: Info{RebalanceTimeoutMs: -1}, Assigned: Partitions{}, Revoking: Partitions{}}

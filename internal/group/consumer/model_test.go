@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/samsalog/samsa/internal/coord"
+	"github.com/samsalog/samsa/internal/group/modern"
 	"github.com/samsalog/samsa/internal/metadata"
 	"github.com/samsalog/samsa/record"
 )
@@ -77,7 +78,7 @@ func (w *world) beat(p *peer, lost bool) {
 	c := Begin(w.group)
 	got, e := c.Heartbeat(w.now(), p.id, req)
 	if e == kerr.FencedMemberEpoch { // it has missed too much: it joins again with nothing
-		p.epoch, p.owned = Join, map[record.UUID][]int32{}
+		p.epoch, p.owned = modern.Join, map[record.UUID][]int32{}
 		return
 	}
 	if e != nil {

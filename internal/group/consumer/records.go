@@ -21,22 +21,10 @@ const (
 	typeRegex    = 16
 )
 
-// valueVersion is the only version of all of their values.
-const valueVersion = 0
-
-// recordOf makes a record; a nil value makes a tombstone.
-func recordOf(key, value stored.Message) coord.Record {
-	r := coord.Record{Key: stored.AppendKey(nil, key)}
-	if value != nil {
-		r.Value = stored.AppendValue(nil, value, valueVersion)
-	}
-	return r
-}
-
 func (c *Change) writeGroup(epoch int32, hash int64) {
-	c.write(&stored.ConsumerGroupMetadataKey{GroupID: c.Group.ID}, &stored.ConsumerGroupMetadataValue{Epoch: epoch, MetadataHash: hash})
+	c.Write(&stored.ConsumerGroupMetadataKey{GroupID: c.Group.ID}, &stored.ConsumerGroupMetadataValue{Epoch: epoch, MetadataHash: hash})
 	if c.Group.outdated {
-		c.write(&stored.ConsumerGroupPartitionMetadataKey{GroupID: c.Group.ID}, nil)
+		c.Write(&stored.ConsumerGroupPartitionMetadataKey{GroupID: c.Group.ID}, nil)
 	}
 }
 
@@ -56,11 +44,11 @@ func (c *Change) writeInfo(m *Member) {
 		}
 		v.ClassicMemberMetadata = &k
 	}
-	c.write(&stored.ConsumerGroupMemberMetadataKey{GroupID: c.Group.ID, MemberID: m.ID}, &v)
+	c.Write(&stored.ConsumerGroupMemberMetadataKey{GroupID: c.Group.ID, MemberID: m.ID}, &v)
 }
 
 func (c *Change) writeTargetMetadata(epoch int32, timestampMs int64) {
-	c.write(&stored.ConsumerGroupTargetAssignmentMetadataKey{GroupID: c.Group.ID},
+	c.Write(&stored.ConsumerGroupTargetAssignmentMetadataKey{GroupID: c.Group.ID},
 		&stored.ConsumerGroupTargetAssignmentMetadataValue{AssignmentEpoch: epoch, AssignmentTimestamp: timestampMs})
 }
 
@@ -71,14 +59,14 @@ func (c *Change) writeTarget(member string, p assignor.Partitions) {
 		x.TopicID, x.Partitions = t, p[t]
 		v.TopicPartitions = append(v.TopicPartitions, x)
 	}
-	c.write(&stored.ConsumerGroupTargetAssignmentMemberKey{GroupID: c.Group.ID, MemberID: member}, &v)
+	c.Write(&stored.ConsumerGroupTargetAssignmentMemberKey{GroupID: c.Group.ID, MemberID: member}, &v)
 }
 
 func (c *Change) writeCurrent(m *Member) {
 	v := stored.NewConsumerGroupCurrentMemberAssignmentValue()
 	v.MemberEpoch, v.PreviousMemberEpoch, v.State = m.Epoch, m.PreviousEpoch, int8(m.State)
 	v.AssignedPartitions, v.PartitionsPendingRevocation = storedPartitions(m.Assigned), storedPartitions(m.Revoking)
-	c.write(&stored.ConsumerGroupCurrentMemberAssignmentKey{GroupID: c.Group.ID, MemberID: m.ID}, &v)
+	c.Write(&stored.ConsumerGroupCurrentMemberAssignmentKey{GroupID: c.Group.ID, MemberID: m.ID}, &v)
 }
 
 type storedTopic = stored.ConsumerGroupCurrentMemberAssignmentValueTopicPartitions
@@ -98,24 +86,24 @@ func storedPartitions(p Partitions) []storedTopic {
 }
 
 func (c *Change) writeRegex(expression string, x Regex) {
-	c.write(&stored.ConsumerGroupRegularExpressionKey{GroupID: c.Group.ID, RegularExpression: expression},
+	c.Write(&stored.ConsumerGroupRegularExpressionKey{GroupID: c.Group.ID, RegularExpression: expression},
 		&stored.ConsumerGroupRegularExpressionValue{Topics: x.Topics, Version: x.Version, Timestamp: x.TimestampMs})
 }
 
 func (c *Change) removeCurrent(member string) {
-	c.write(&stored.ConsumerGroupCurrentMemberAssignmentKey{GroupID: c.Group.ID, MemberID: member}, nil)
+	c.Write(&stored.ConsumerGroupCurrentMemberAssignmentKey{GroupID: c.Group.ID, MemberID: member}, nil)
 }
 
 func (c *Change) removeTarget(member string) {
-	c.write(&stored.ConsumerGroupTargetAssignmentMemberKey{GroupID: c.Group.ID, MemberID: member}, nil)
+	c.Write(&stored.ConsumerGroupTargetAssignmentMemberKey{GroupID: c.Group.ID, MemberID: member}, nil)
 }
 
 func (c *Change) removeInfo(member string) {
-	c.write(&stored.ConsumerGroupMemberMetadataKey{GroupID: c.Group.ID, MemberID: member}, nil)
+	c.Write(&stored.ConsumerGroupMemberMetadataKey{GroupID: c.Group.ID, MemberID: member}, nil)
 }
 
 func (c *Change) removeRegex(expression string) {
-	c.write(&stored.ConsumerGroupRegularExpressionKey{GroupID: c.Group.ID, RegularExpression: expression}, nil)
+	c.Write(&stored.ConsumerGroupRegularExpressionKey{GroupID: c.Group.ID, RegularExpression: expression}, nil)
 }
 
 // removeMember removes what is stored of a member.
@@ -135,14 +123,14 @@ func (g *Group) Tombstones() []coord.Record {
 	for _, id := range ids {
 		c.removeTarget(id)
 	}
-	c.write(&stored.ConsumerGroupTargetAssignmentMetadataKey{GroupID: g.ID}, nil)
+	c.Write(&stored.ConsumerGroupTargetAssignmentMetadataKey{GroupID: g.ID}, nil)
 	for _, id := range ids {
 		c.removeInfo(id)
 	}
 	for _, x := range slices.Sorted(maps.Keys(g.Regexes)) {
 		c.removeRegex(x)
 	}
-	c.write(&stored.ConsumerGroupPartitionMetadataKey{GroupID: g.ID}, nil)
-	c.write(&stored.ConsumerGroupMetadataKey{GroupID: g.ID}, nil)
+	c.Write(&stored.ConsumerGroupPartitionMetadataKey{GroupID: g.ID}, nil)
+	c.Write(&stored.ConsumerGroupMetadataKey{GroupID: g.ID}, nil)
 	return c.Records
 }

@@ -4,11 +4,9 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/samsalog/samsa/internal/group/modern"
 	"github.com/samsalog/samsa/internal/stored"
 )
-
-// errValueType means that a value is of another type than its key.
-var errValueType = errors.New("a value of another type than its key")
 
 // errTopology means that a stored topology has a negative epoch, or two subtopologies of one id.
 var errTopology = errors.New("a topology that no member can have given")
@@ -37,24 +35,12 @@ func (g *Group) Apply(key, value []byte) error {
 	return fmt.Errorf("a record of type %d does not belong to a streams group", k.APIKey())
 }
 
-func decode[T stored.Message](value []byte, recordType int16) (T, error) {
-	var none T
-	v, _, err := stored.DecodeValue(value, recordType, stored.NewGroupValue)
-	if err != nil {
-		return none, err
-	}
-	if t, ok := v.(T); ok {
-		return t, nil
-	}
-	return none, errValueType
-}
-
 func (g *Group) applyGroup(value []byte) error {
 	if value == nil {
 		g.Dead = true
 		return nil
 	}
-	v, err := decode[*stored.StreamsGroupMetadataValue](value, typeGroup)
+	v, err := modern.Decode[*stored.StreamsGroupMetadataValue](value, typeGroup)
 	if err != nil {
 		return err
 	}
@@ -69,10 +55,10 @@ func (g *Group) applyGroup(value []byte) error {
 
 func (g *Group) applyInfo(id string, value []byte) error {
 	if value == nil {
-		g.put(id, nil)
+		g.drop(id)
 		return nil
 	}
-	v, err := decode[*stored.StreamsGroupMemberMetadataValue](value, typeMember)
+	v, err := modern.Decode[*stored.StreamsGroupMemberMetadataValue](value, typeMember)
 	if err != nil {
 		return err
 	}
@@ -87,7 +73,7 @@ func (g *Group) applyInfo(id string, value []byte) error {
 	for _, t := range v.ClientTags {
 		m.Tags[t.Key] = t.Value
 	}
-	g.put(id, m)
+	g.put(m)
 	return nil
 }
 
@@ -102,12 +88,12 @@ func (g *Group) memberToChange(id string) *Member {
 
 func (g *Group) applyTargetMetadata(value []byte) error {
 	if value == nil {
-		g.AssignmentEpoch, g.AssignmentMs = -1, 0
+		g.Unassigned()
 		return nil
 	}
-	v, err := decode[*stored.StreamsGroupTargetAssignmentMetadataValue](value, typeTarget)
+	v, err := modern.Decode[*stored.StreamsGroupTargetAssignmentMetadataValue](value, typeTarget)
 	if err == nil {
-		g.AssignmentEpoch, g.AssignmentMs = v.AssignmentEpoch, v.AssignmentTimestamp
+		g.Assigned(v.AssignmentEpoch, v.AssignmentTimestamp)
 	}
 	return err
 }
@@ -117,20 +103,19 @@ func (g *Group) applyTarget(id string, value []byte) error {
 		delete(g.Targets, id)
 		return nil
 	}
-	v, err := decode[*stored.StreamsGroupTargetAssignmentMemberValue](value, typeTargetOf)
+	v, err := modern.Decode[*stored.StreamsGroupTargetAssignmentMemberValue](value, typeTargetOf)
 	if err != nil {
 		return err
 	}
-	read := func(in []stored.StreamsGroupTargetAssignmentMemberValueTaskIds) Tasks {
-		out := Tasks{}
-		for _, t := range in {
+	target := Assignment{}
+	for r, list := range [][]storedTarget{v.ActiveTasks, v.StandbyTasks, v.WarmupTasks} {
+		for _, t := range list {
 			for _, n := range t.Partitions {
-				out.put(t.SubtopologyID, n, 0)
+				target[slot{Role(r), task{t.SubtopologyID, n}}] = 0
 			}
 		}
-		return out
 	}
-	g.Targets[id] = Assignment{read(v.ActiveTasks), read(v.StandbyTasks), read(v.WarmupTasks)}
+	g.Targets[id] = target
 	return nil
 }
 
@@ -140,43 +125,36 @@ func (g *Group) applyCurrent(id string, value []byte) error {
 		if g.Members[id] == nil {
 			return nil
 		}
-		m.Epoch, m.PreviousEpoch, m.State, m.Assigned, m.Revoking = Leave, Leave, Stable, NewAssignment(), NewAssignment()
-		g.put(id, m)
+		m.Epoch, m.PreviousEpoch, m.State, m.Assigned, m.Revoking = modern.Leave, modern.Leave, Stable, Assignment{}, Assignment{}
+		g.put(m)
 		return nil
 	}
-	v, err := decode[*stored.StreamsGroupCurrentMemberAssignmentValue](value, typeCurrent)
+	v, err := modern.Decode[*stored.StreamsGroupCurrentMemberAssignmentValue](value, typeCurrent)
 	if err != nil {
 		return err
 	}
 	m.Epoch, m.PreviousEpoch, m.State = v.MemberEpoch, v.PreviousMemberEpoch, MemberState(v.State)
-	m.Assigned = Assignment{activeOf(v.ActiveTasks, v.MemberEpoch), copiesOf(v.StandbyTasks), copiesOf(v.WarmupTasks)}
-	m.Revoking = Assignment{
-		activeOf(v.ActiveTasksPendingRevocation, v.MemberEpoch), copiesOf(v.StandbyTasksPendingRevocation), copiesOf(v.WarmupTasksPendingRevocation),
-	}
-	g.put(id, m)
+	m.Assigned, m.Revoking = heldIn(assignedLists(v), v.MemberEpoch), heldIn(revokingLists(v), v.MemberEpoch)
+	g.put(m)
 	return nil
 }
 
-// activeOf reads active tasks. Records of before 4.2 have no assignment epochs: the member's then.
-func activeOf(in []storedTasks, epoch int32) Tasks {
-	out := Tasks{}
-	for _, t := range in {
-		for i, n := range t.Partitions {
-			since := epoch
-			if len(t.AssignmentEpochs) == len(t.Partitions) {
-				since = t.AssignmentEpochs[i]
+// heldIn reads the lists of tasks by role. Where records of before 4.2 have no assignment epochs it is the member's.
+func heldIn(lists []*[]storedCurrent, epoch int32) Assignment {
+	out := Assignment{}
+	for r, list := range lists {
+		for _, t := range *list {
+			for i, n := range t.Partitions {
+				since := int32(0)
+				switch {
+				case Role(r) != Active:
+				case len(t.AssignmentEpochs) == len(t.Partitions):
+					since = t.AssignmentEpochs[i]
+				default:
+					since = epoch
+				}
+				out[slot{Role(r), task{t.SubtopologyID, n}}] = since
 			}
-			out.put(t.SubtopologyID, n, since)
-		}
-	}
-	return out
-}
-
-func copiesOf(in []storedTasks) Tasks {
-	out := Tasks{}
-	for _, t := range in {
-		for _, n := range t.Partitions {
-			out.put(t.SubtopologyID, n, 0)
 		}
 	}
 	return out
@@ -187,7 +165,7 @@ func (g *Group) applyTopology(value []byte) error {
 		g.Topology = nil
 		return nil
 	}
-	v, err := decode[*stored.StreamsGroupTopologyValue](value, typeTopology)
+	v, err := modern.Decode[*stored.StreamsGroupTopologyValue](value, typeTopology)
 	if err != nil {
 		return err
 	}

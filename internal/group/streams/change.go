@@ -6,9 +6,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/samsalog/samsa/internal/coord"
+	"github.com/samsalog/samsa/internal/group/modern"
 	"github.com/samsalog/samsa/internal/group/view"
-	"github.com/samsalog/samsa/internal/stored"
 )
 
 // Rules are the settings that a group follows.
@@ -35,52 +34,22 @@ func (r Rules) settings() []Setting {
 	return out
 }
 
-// AssignorName is the one assignor that there is.
-const AssignorName = "sticky"
-
 // Change is what one request, or the passing of time, does to a group.
-type Change struct {
-	// Group is the group as it will be; the one that was given to Begin until something is written.
-	Group *Group
-	// Records bring the group there.
-	Records []coord.Record
-	given   *Group
-}
+type Change struct{ modern.Draft[*Group] }
 
 // Begin starts a change of a group.
-func Begin(g *Group) *Change { return &Change{Group: g, given: g} }
-
-// write adds a record, and applies it to the copy.
-func (c *Change) write(key, value stored.Message) {
-	if c.Group == c.given {
-		c.Group = c.given.clone()
-	}
-	r := recordOf(key, value)
-	c.Records = append(c.Records, r)
-	if err := c.Group.Apply(r.Key, r.Value); err != nil {
-		panic("streams: BUG: a record that was just made cannot be read: " + err.Error())
-	}
-}
-
-// mayAssign reports whether it is time for a new assignment.
-func (c *Change) mayAssign(r Rules, nowMs int64) bool {
-	return c.Group.AssignmentMs == 0 || nowMs-c.Group.AssignmentMs >= r.AssignmentInterval.Milliseconds()
-}
+func Begin(g *Group) *Change { return &Change{modern.Draft[*Group]{Group: g}} }
 
 // assign makes a new target assignment. Nobody gets anything while topics are missing (STREAMS-7).
 func (c *Change) assign(live *Live, nowMs int64, standbys int) {
 	g := c.Group
 	made := map[string]Assignment{}
 	if live.configured.ready() {
-		made = sticky(g, live, standbys)
+		made = assign(g, live, standbys)
 	}
-	for _, m := range g.sortedMembers() {
-		target, ok := made[m.ID]
-		if !ok {
-			target = NewAssignment()
-		}
-		if old, ok := g.Targets[m.ID]; !ok || !old.equal(target) {
-			c.writeTarget(m.ID, target)
+	for _, m := range g.InOrder() {
+		if old, ok := g.Targets[m.ID]; !ok || !old.equal(made[m.ID]) {
+			c.writeTarget(m.ID, made[m.ID])
 		}
 	}
 	c.writeTargetMetadata(g.Epoch, nowMs)
@@ -90,7 +59,7 @@ func (c *Change) assign(live *Live, nowMs int64, standbys int) {
 // last heartbeat; the next one makes the assignment if there was none.
 func (c *Change) AssignDelayed(live *Live, r Rules, nowMs int64) {
 	g := c.Group
-	if len(g.Members) == 0 || g.Epoch <= g.AssignmentEpoch || live.configured == nil || !c.mayAssign(r, nowMs) {
+	if len(g.Members) == 0 || !g.Wants() || live.configured == nil || !g.Rested(r.AssignmentInterval, nowMs) {
 		return
 	}
 	c.assign(live, nowMs, standbysIn(g.Settings))

@@ -55,9 +55,10 @@ func (g *Group) HeldSince(m *Member, epoch int32, topic string, partition int32)
 	if !ok {
 		return false
 	}
-	since, ok := m.Assigned.Active[sub][partition]
+	at := slot{Active, task{sub, partition}}
+	since, ok := m.Assigned[at]
 	if !ok {
-		since, ok = m.Revoking.Active[sub][partition]
+		since, ok = m.Revoking[at]
 	}
 	return ok && since <= epoch
 }

@@ -24,8 +24,8 @@ func (g *Group) Describe(live *Live) describedGroup {
 	if g.Topology != nil {
 		d.Topology = g.describeTopology(live)
 	}
-	for _, m := range g.sortedMembers() {
-		d.Members = append(d.Members, m.describe(g.target(m.ID), live.offsets[m.ID]))
+	for _, m := range g.InOrder() {
+		d.Members = append(d.Members, m.describe(g.Targets[m.ID], live.offsets[m.ID]))
 	}
 	return d
 }
@@ -97,11 +97,11 @@ func (m *Member) describe(target Assignment, o Offsets) describedMember {
 }
 
 func (a Assignment) describe() kmsg.StreamsAssignment {
-	return kmsg.StreamsAssignment{ActiveTasks: a.Active.Wire(), StandbyTasks: a.Standby.Wire(), WarmupTasks: a.Warmup.Wire()}
+	return kmsg.StreamsAssignment{ActiveTasks: a.Tasks(Active), StandbyTasks: a.Tasks(Standby), WarmupTasks: a.Tasks(Warmup)}
 }
 
 func described(offsets map[task]int64) (out []kmsg.TaskOffset) {
-	for _, t := range slices.SortedFunc(maps.Keys(offsets), bySubtopology) {
+	for _, t := range slices.SortedFunc(maps.Keys(offsets), compareTasks) {
 		out = append(out, kmsg.TaskOffset{SubtopologyID: t.subtopology, Partition: t.n, Offset: offsets[t]})
 	}
 	return out

@@ -16,16 +16,16 @@ func (c *Change) endpoints(v view.View, live *Live) []kmsg.StreamsGroupHeartbeat
 	if live.configured.Subtopologies == nil {
 		return out
 	}
-	for _, m := range c.Group.sortedMembers() {
+	for _, m := range c.Group.InOrder() {
 		if m.Endpoint == nil {
 			continue
 		}
 		x := kmsg.NewStreamsGroupHeartbeatResponsePartitionsByUserEndpoint()
 		x.UserEndpoint.Host, x.UserEndpoint.Port = m.Endpoint.Host, m.Endpoint.Port
-		live.configured.partitions(v, m.Assigned.Active, func(topic string, partitions []int32) {
+		live.configured.partitions(v, m.Assigned.portions(Active), func(topic string, partitions []int32) {
 			x.ActivePartitions = append(x.ActivePartitions, kmsg.StreamsGroupHeartbeatResponsePartitionsByUserEndpointActivePartition{Topic: topic, Partitions: partitions})
 		})
-		live.configured.partitions(v, m.Assigned.Standby.union(m.Assigned.Warmup), func(topic string, partitions []int32) {
+		live.configured.partitions(v, m.Assigned.copies(), func(topic string, partitions []int32) {
 			x.StandbyPartitions = append(x.StandbyPartitions, kmsg.StreamsGroupHeartbeatResponsePartitionsByUserEndpointStandbyPartition{Topic: topic, Partitions: partitions})
 		})
 		out = append(out, x)
@@ -33,12 +33,23 @@ func (c *Change) endpoints(v view.View, live *Live) []kmsg.StreamsGroupHeartbeat
 	return out
 }
 
+// copies are the tasks that a member has a copy of, of either kind.
+func (a Assignment) copies() []portion {
+	all := Assignment{}
+	for s := range a {
+		if s.Role != Active {
+			all[slot{Standby, s.task}] = 0
+		}
+	}
+	return all.portions(Standby)
+}
+
 // partitions calls f for every topic that tasks read, in order, with its partitions. Not every topic has one for each task.
-func (c *Configured) partitions(v view.View, t Tasks, f func(topic string, partitions []int32)) {
-	t.Subtopologies(func(id string, numbers, _ []int32) {
-		s := c.Subtopologies[id]
+func (c *Configured) partitions(v view.View, tasks []portion, f func(topic string, partitions []int32)) {
+	for _, p := range tasks {
+		s := c.Subtopologies[p.subtopology]
 		if s == nil {
-			return
+			continue
 		}
 		sources := slices.Sorted(maps.Keys(s.Repartition))
 		sources = append(sources, s.Sources...)
@@ -48,10 +59,10 @@ func (c *Configured) partitions(v view.View, t Tasks, f func(topic string, parti
 			if found == nil {
 				continue
 			}
-			exist := slices.DeleteFunc(slices.Clone(numbers), func(n int32) bool { return int(n) >= len(found.Partitions) })
+			exist := slices.DeleteFunc(slices.Clone(p.numbers), func(n int32) bool { return int(n) >= len(found.Partitions) })
 			if len(exist) > 0 {
 				f(topic, exist)
 			}
 		}
-	})
+	}
 }

@@ -2,17 +2,9 @@ package streams
 
 import (
 	"maps"
-	"slices"
+
+	"github.com/samsalog/samsa/internal/group/modern"
 )
-
-// firstEpoch is the epoch of a group before anything was written about it.
-const firstEpoch = 1
-
-// task names one task.
-type task struct {
-	subtopology string
-	n           int32
-}
 
 // holder is a process that holds a copy of a task.
 type holder struct {
@@ -26,12 +18,9 @@ type Setting struct{ Key, Value string }
 // Group is one streams group.
 type Group struct {
 	ID string
-	// Epoch is raised whenever there is reason for a new assignment; AssignmentEpoch is that of Targets and never above.
-	Epoch, AssignmentEpoch int32
-	// AssignmentMs is when Targets were made; 0 when that does not matter.
-	AssignmentMs int64
-	// MetadataHash is over the topics that the topology needs; 0 for none.
-	MetadataHash int64
+	// Progress of a group, whose MetadataHash is over the topics that the topology needs.
+	modern.Progress
+	modern.Roster[*Member]
 	// Topology is what the application reads, writes and keeps; nil before the first member said so.
 	Topology *Topology
 	// ValidatedTopology is the epoch of the topology if all of its topics were there when the epoch was raised; else -1.
@@ -41,32 +30,26 @@ type Group struct {
 	// StoredDescription and FailedDescription are topology epochs that a plugin of Apache Kafka's has dealt with; they
 	// are kept as they are found.
 	StoredDescription, FailedDescription int32
-	Members                              map[string]*Member
 	// Targets are what members shall have, by member id.
 	Targets map[string]Assignment
-	// Dead is set when the group's record was removed.
-	Dead bool
-	// static maps instance ids to member ids. active maps tasks to the process that runs them; standby and warmup count
-	// the members of a process that hold a copy.
-	static          map[string]string
-	active          map[task]string
-	standby, warmup map[holder]int
+	// runs maps tasks to the process that runs them; copies counts the members of a process that hold a copy.
+	runs   map[task]string
+	copies map[holder]int
 }
 
 // New returns a group of which nothing is written yet.
 func New(id string) *Group {
 	return &Group{
-		ID: id, Epoch: firstEpoch, AssignmentEpoch: firstEpoch,
+		ID: id, Progress: modern.Begun(), Roster: modern.NewRoster[*Member](),
 		ValidatedTopology: noTopology, StoredDescription: noTopology, FailedDescription: noTopology,
-		Members: map[string]*Member{}, Targets: map[string]Assignment{},
-		static: map[string]string{}, active: map[task]string{}, standby: map[holder]int{}, warmup: map[holder]int{},
+		Targets: map[string]Assignment{}, runs: map[task]string{}, copies: map[holder]int{},
 	}
 }
 
-func (g *Group) clone() *Group {
+// Clone is a copy that can be changed without the group.
+func (g *Group) Clone() *Group {
 	c := *g
-	c.Members, c.Targets, c.static = maps.Clone(g.Members), maps.Clone(g.Targets), maps.Clone(g.static)
-	c.active, c.standby, c.warmup = maps.Clone(g.active), maps.Clone(g.standby), maps.Clone(g.warmup)
+	c.Roster, c.Targets, c.runs, c.copies = g.Copy(), maps.Clone(g.Targets), maps.Clone(g.runs), maps.Clone(g.copies)
 	return &c
 }
 
@@ -77,7 +60,7 @@ func (g *Group) State() string {
 		return "Empty"
 	case g.Topology == nil || g.Topology.Epoch != g.ValidatedTopology:
 		return "NotReady"
-	case g.Epoch > g.AssignmentEpoch:
+	case g.Wants():
 		return "Assigning"
 	}
 	for _, m := range g.Members {
@@ -88,66 +71,59 @@ func (g *Group) State() string {
 	return "Stable"
 }
 
-// sortedMembers are the members by id.
-func (g *Group) sortedMembers() []*Member {
-	out := make([]*Member, 0, len(g.Members))
-	for _, id := range slices.Sorted(maps.Keys(g.Members)) {
-		out = append(out, g.Members[id])
+// put gives a member its place, with what it holds.
+func (g *Group) put(m *Member) {
+	if before := g.Admit(m); before != nil {
+		g.hold(before, -1)
 	}
-	return out
-}
-
-// StaticMember is the member of an instance id; nil if there is none.
-func (g *Group) StaticMember(instance string) *Member { return g.Members[g.static[instance]] }
-
-// target is what a member shall have.
-func (g *Group) target(id string) Assignment {
-	if t, ok := g.Targets[id]; ok {
-		return t
-	}
-	return NewAssignment()
-}
-
-// put gives a member its place; nil takes the place away.
-func (g *Group) put(id string, m *Member) {
-	if old := g.Members[id]; old != nil {
-		g.hold(old, -1)
-		if old.InstanceID != nil && g.static[*old.InstanceID] == id {
-			delete(g.static, *old.InstanceID)
-		}
-	}
-	if m == nil {
-		delete(g.Members, id)
-		return
-	}
-	g.Members[id] = m
 	g.hold(m, 1)
-	if m.InstanceID != nil {
-		g.static[*m.InstanceID] = id
+}
+
+// drop takes the place of a member away.
+func (g *Group) drop(id string) {
+	if before := g.Dismiss(id); before != nil {
+		g.hold(before, -1)
 	}
 }
 
 // hold notes that a member holds its tasks (by 1), or does not any more (by -1).
 func (g *Group) hold(m *Member, by int) {
 	for _, held := range []Assignment{m.Assigned, m.Revoking} {
-		held.Active.each(func(s string, n, _ int32) {
-			switch t := (task{s, n}); {
+		for s := range held {
+			switch {
+			case s.Role != Active:
+				h := holder{s.task, m.ProcessID}
+				if g.copies[h] += by; g.copies[h] <= 0 {
+					delete(g.copies, h)
+				}
 			case by > 0:
-				g.active[t] = m.ProcessID
-			case g.active[t] == m.ProcessID:
-				delete(g.active, t)
+				g.runs[s.task] = m.ProcessID
+			case g.runs[s.task] == m.ProcessID:
+				delete(g.runs, s.task)
 			}
-		})
-		held.Standby.each(func(s string, n, _ int32) { count(g.standby, holder{task{s, n}, m.ProcessID}, by) })
-		held.Warmup.each(func(s string, n, _ int32) { count(g.warmup, holder{task{s, n}, m.ProcessID}, by) })
+		}
 	}
 }
 
-func count(m map[holder]int, h holder, by int) {
-	m[h] += by
-	if m[h] <= 0 {
-		delete(m, h)
+// free reports whether nobody stands in the way of a member that is to have a task in a role (STREAMS-2): nobody else in
+// its process has the task in any role, and if it is to run it nobody elsewhere does.
+func (g *Group) free(m *Member, s slot) bool {
+	mine := 0
+	for _, held := range []Assignment{m.Assigned, m.Revoking} {
+		for _, r := range []Role{Standby, Warmup} {
+			if held.has(r, s.task) {
+				mine++
+			}
+		}
 	}
+	if g.copies[holder{s.task, m.ProcessID}] > mine {
+		return false
+	}
+	process, runs := g.runs[s.task]
+	if !runs || m.Assigned.has(Active, s.task) || m.Revoking.has(Active, s.task) {
+		return true
+	}
+	return s.Role != Active && process != m.ProcessID
 }
 
 // IsSubscribed reports whether the group's members read a topic.

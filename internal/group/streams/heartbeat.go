@@ -8,6 +8,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"github.com/samsalog/samsa/internal/group/modern"
 	"github.com/samsalog/samsa/internal/group/view"
 )
 
@@ -50,11 +51,11 @@ func (c *Change) Heartbeat(now Now, live *Live, req *kmsg.StreamsGroupHeartbeatR
 		return Beaten{}, kerr.GroupMaxSizeReached
 	}
 	owned := ownedIn(req)
+	b := Beaten{Delay: len(c.Group.Members) == 0 && now.Rules.InitialDelay > 0}
 	before, e := c.memberOf(req, owned)
 	if e != nil {
 		return Beaten{}, e
 	}
-	b := Beaten{Delay: len(c.given.Members) == 0 && now.Rules.InitialDelay > 0}
 	hadTopology := c.Group.Topology
 	m, recompute := c.takeInfo(now, before, req)
 	if e := c.takeTopology(req.Topology); e != nil {
@@ -79,12 +80,12 @@ func (c *Change) Heartbeat(now Now, live *Live, req *kmsg.StreamsGroupHeartbeatR
 // full reports whether there is no room for a member that joins.
 func (c *Change) full(r Rules, req *kmsg.StreamsGroupHeartbeatRequest) bool {
 	g := c.Group
-	return req.MemberEpoch == Join && len(g.Members) >= r.MaxSize && g.Members[req.MemberID] == nil &&
-		(req.InstanceID == nil || g.StaticMember(*req.InstanceID) == nil)
+	return req.MemberEpoch == modern.Join && len(g.Members) >= r.MaxSize && g.Members[req.MemberID] == nil &&
+		(req.InstanceID == nil || g.Static(*req.InstanceID) == nil)
 }
 
 // memberOf finds the member that a heartbeat comes from, or makes it if it joins.
-func (c *Change) memberOf(req *kmsg.StreamsGroupHeartbeatRequest, owned Owned) (*Member, *kerr.Error) {
+func (c *Change) memberOf(req *kmsg.StreamsGroupHeartbeatRequest, owned Assignment) (*Member, *kerr.Error) {
 	if req.InstanceID != nil {
 		return c.staticMemberOf(req, owned)
 	}
@@ -92,7 +93,7 @@ func (c *Change) memberOf(req *kmsg.StreamsGroupHeartbeatRequest, owned Owned) (
 	switch {
 	case m != nil:
 		return m, m.checkEpoch(req.MemberEpoch, owned)
-	case req.MemberEpoch == Join:
+	case req.MemberEpoch == modern.Join:
 		return newMember(strings.Clone(req.MemberID)), nil
 	}
 	return nil, kerr.UnknownMemberID
@@ -100,19 +101,19 @@ func (c *Change) memberOf(req *kmsg.StreamsGroupHeartbeatRequest, owned Owned) (
 
 // staticMemberOf is memberOf for a static member: its place is that of its instance id. Whoever joins gets the place, if
 // the one before has left it, even if that is the same member.
-func (c *Change) staticMemberOf(req *kmsg.StreamsGroupHeartbeatRequest, owned Owned) (*Member, *kerr.Error) {
-	m := c.Group.StaticMember(*req.InstanceID)
+func (c *Change) staticMemberOf(req *kmsg.StreamsGroupHeartbeatRequest, owned Assignment) (*Member, *kerr.Error) {
+	m := c.Group.Static(*req.InstanceID)
 	switch {
-	case m == nil && req.MemberEpoch == Join:
+	case m == nil && req.MemberEpoch == modern.Join:
 		if old := c.Group.Members[req.MemberID]; old != nil { // it was dynamic, or has another instance id now
 			return old, nil
 		}
 		return newMember(strings.Clone(req.MemberID)), nil
 	case m == nil:
 		return nil, kerr.UnknownMemberID
-	case req.MemberEpoch == Join && m.Epoch != LeaveStatic:
+	case req.MemberEpoch == modern.Join && m.Epoch != modern.LeaveStatic:
 		return nil, kerr.UnreleasedInstanceID
-	case req.MemberEpoch == Join:
+	case req.MemberEpoch == modern.Join:
 		return c.replace(m, strings.Clone(req.MemberID)), nil
 	case m.ID != req.MemberID:
 		return nil, kerr.FencedInstanceID
@@ -122,25 +123,22 @@ func (c *Change) staticMemberOf(req *kmsg.StreamsGroupHeartbeatRequest, owned Ow
 
 // replace gives the place of a static member to another member id.
 func (c *Change) replace(old *Member, id string) *Member {
-	target := c.Group.target(old.ID)
+	target := c.Group.Targets[old.ID]
 	c.removeMember(old.ID)
 	next := *old
-	next.ID, next.Epoch, next.PreviousEpoch = id, Join, Join
+	next.ID, next.Epoch, next.PreviousEpoch = id, modern.Join, modern.Join
 	c.writeInfo(&next)
 	c.writeTarget(id, target)
 	c.writeCurrent(&next)
 	return c.Group.Members[id]
 }
 
-// checkEpoch fences a member that has missed something. One that did not see the last answer comes with the epoch
-// before; one that joins again, after whatever happened to it, holds nothing (STREAMS-5).
-func (m *Member) checkEpoch(epoch int32, owned Owned) *kerr.Error {
-	switch {
-	case epoch == Join || epoch == m.Epoch:
-	case epoch > m.Epoch, epoch != m.PreviousEpoch, owned == nil || !owned.within(m.Assigned):
-		return kerr.FencedMemberEpoch
+// checkEpoch fences a member that has missed something (STREAMS-5).
+func (m *Member) checkEpoch(epoch int32, owned Assignment) *kerr.Error {
+	if e := modern.CheckEpoch(epoch, m.Epoch, m.PreviousEpoch, owned != nil && owned.within(m.Assigned)); e != nil {
+		return e
 	}
-	if known := m.State >= Stable && m.State <= Unreleased; !known && (owned == nil || !owned.empty()) {
+	if known := m.State >= Stable && m.State <= Unreleased; !known && (owned == nil || len(owned) > 0) {
 		return kerr.FencedMemberEpoch
 	}
 	return nil
@@ -230,14 +228,14 @@ func (c *Change) targetOf(now Now, live *Live, member string, b *Beaten) (int32,
 	switch {
 	case now.Delayed || b.Delay:
 		b.Statuses = append(b.Statuses, Status{assignmentDelayed, "the group waits for more members before its first assignment"})
-		return c.Group.AssignmentEpoch, NewAssignment()
-	case c.Group.AssignmentEpoch >= c.Group.Epoch:
-	case !c.mayAssign(now.Rules, now.Ms):
+		return c.Group.AssignmentEpoch, Assignment{}
+	case !c.Group.Wants():
+	case !c.Group.Rested(now.Rules.AssignmentInterval, now.Ms):
 		b.Statuses = append(b.Statuses, Status{assignmentDelayed, "the last assignment was made too short a time ago"})
 	default:
 		c.assign(live, now.Ms, now.Rules.Standbys)
 	}
-	return c.Group.AssignmentEpoch, c.Group.target(member)
+	return c.Group.AssignmentEpoch, c.Group.Targets[member]
 }
 
 // tell works out what the answer tells.
@@ -245,7 +243,7 @@ func (c *Change) tell(now Now, live *Live, before *Member, req *kmsg.StreamsGrou
 	m := b.Member
 	changed := !m.Assigned.equal(before.Assigned)
 	moved := !sameEndpoint(before.Endpoint, m.Endpoint)
-	b.Tell = req.MemberEpoch == Join || changed
+	b.Tell = req.MemberEpoch == modern.Join || changed
 	if moved || changed && m.Endpoint != nil {
 		live.EndpointEpoch++
 	}

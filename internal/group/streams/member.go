@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/samsalog/samsa/internal/group/modern"
 )
 
 // MemberState is where a member stands on its way to its target assignment.
@@ -18,13 +20,6 @@ const (
 	Unrevoked MemberState = 2
 	// Unreleased members wait for tasks that others have not given up.
 	Unreleased MemberState = 3
-)
-
-// The epochs in a request that mean something else than an epoch.
-const (
-	Join        = 0
-	Leave       = -1
-	LeaveStatic = -2
 )
 
 // noTopology is the topology epoch of a member, and of a group, that has none.
@@ -53,20 +48,13 @@ type Info struct {
 }
 
 func (i Info) equal(o Info) bool {
-	return sameString(i.InstanceID, o.InstanceID) && sameEndpoint(i.Endpoint, o.Endpoint) && !i.assignsOtherwise(o) &&
+	return modern.SameString(i.InstanceID, o.InstanceID) && sameEndpoint(i.Endpoint, o.Endpoint) && !i.assignsOtherwise(o) &&
 		i.ClientID == o.ClientID && i.ClientHost == o.ClientHost && i.RebalanceTimeoutMs == o.RebalanceTimeoutMs
 }
 
 // assignsOtherwise reports whether they differ in something that assignments depend on.
 func (i Info) assignsOtherwise(o Info) bool {
-	return !sameString(i.RackID, o.RackID) || i.TopologyEpoch != o.TopologyEpoch || i.ProcessID != o.ProcessID || !maps.Equal(i.Tags, o.Tags)
-}
-
-func sameString(a, b *string) bool {
-	if a == nil || b == nil {
-		return a == b
-	}
-	return *a == *b
+	return !modern.SameString(i.RackID, o.RackID) || i.TopologyEpoch != o.TopologyEpoch || i.ProcessID != o.ProcessID || !maps.Equal(i.Tags, o.Tags)
 }
 
 func sameEndpoint(a, b *Endpoint) bool {
@@ -103,7 +91,7 @@ func said(info Info, req *kmsg.StreamsGroupHeartbeatRequest) Info {
 	switch {
 	case req.UserEndpoint != nil:
 		info.Endpoint = &Endpoint{req.UserEndpoint.Host, req.UserEndpoint.Port}
-	case req.MemberEpoch == Join:
+	case req.MemberEpoch == modern.Join:
 		info.Endpoint = nil
 	}
 	return info
@@ -118,15 +106,21 @@ func (i Info) lacks(tags []string) []string {
 type Member struct {
 	ID string
 	Info
-	// Epoch is that of the assignment it has reached; LeaveStatic while a static member is away, Join before its first.
+	// Epoch is that of the assignment it has reached; modern.LeaveStatic while a static member is away, modern.Join before its first.
 	Epoch, PreviousEpoch int32
 	State                MemberState
 	// Assigned is what it may hold, Revoking what it still holds and must give up.
 	Assigned, Revoking Assignment
 }
 
+// Key is the member's id.
+func (m *Member) Key() string { return m.ID }
+
+// Instance is the instance id of a static member, nil for a dynamic one.
+func (m *Member) Instance() *string { return m.InstanceID }
+
 func newMember(id string) *Member {
-	return &Member{ID: id, Info: Info{RebalanceTimeoutMs: -1, TopologyEpoch: noTopology}, State: Stable, Assigned: NewAssignment(), Revoking: NewAssignment()}
+	return &Member{ID: id, Info: Info{RebalanceTimeoutMs: -1, TopologyEpoch: noTopology}, State: Stable, Assigned: Assignment{}, Revoking: Assignment{}}
 }
 
 // sameAssignment compares what record type 22 holds.

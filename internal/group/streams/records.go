@@ -18,18 +18,6 @@ const (
 	typeTopology = 23
 )
 
-// valueVersion is the only version of all of their values.
-const valueVersion = 0
-
-// recordOf makes a record; a nil value makes a tombstone.
-func recordOf(key, value stored.Message) coord.Record {
-	r := coord.Record{Key: stored.AppendKey(nil, key)}
-	if value != nil {
-		r.Value = stored.AppendValue(nil, value, valueVersion)
-	}
-	return r
-}
-
 // writeGroup raises the epoch of the group.
 func (c *Change) writeGroup(hash int64, validated int32, settings []Setting) {
 	g := c.Group
@@ -41,7 +29,7 @@ func (c *Change) writeGroup(hash int64, validated int32, settings []Setting) {
 		x.Key, x.Value = s.Key, s.Value
 		v.LastAssignmentConfigs = append(v.LastAssignmentConfigs, x)
 	}
-	c.write(&stored.StreamsGroupMetadataKey{GroupID: g.ID}, &v)
+	c.Write(&stored.StreamsGroupMetadataKey{GroupID: g.ID}, &v)
 }
 
 func (c *Change) writeInfo(m *Member) {
@@ -58,71 +46,79 @@ func (c *Change) writeInfo(m *Member) {
 		x.Key, x.Value = k, m.Tags[k]
 		v.ClientTags = append(v.ClientTags, x)
 	}
-	c.write(&stored.StreamsGroupMemberMetadataKey{GroupID: c.Group.ID, MemberID: m.ID}, &v)
+	c.Write(&stored.StreamsGroupMemberMetadataKey{GroupID: c.Group.ID, MemberID: m.ID}, &v)
 }
 
 func (c *Change) writeTopology(v *stored.StreamsGroupTopologyValue) {
-	c.write(&stored.StreamsGroupTopologyKey{GroupID: c.Group.ID}, v)
+	c.Write(&stored.StreamsGroupTopologyKey{GroupID: c.Group.ID}, v)
 }
 
 func (c *Change) writeTargetMetadata(epoch int32, timestampMs int64) {
-	c.write(&stored.StreamsGroupTargetAssignmentMetadataKey{GroupID: c.Group.ID},
+	c.Write(&stored.StreamsGroupTargetAssignmentMetadataKey{GroupID: c.Group.ID},
 		&stored.StreamsGroupTargetAssignmentMetadataValue{AssignmentEpoch: epoch, AssignmentTimestamp: timestampMs})
 }
 
 func (c *Change) writeTarget(member string, a Assignment) {
-	ids := func(t Tasks) (out []stored.StreamsGroupTargetAssignmentMemberValueTaskIds) {
-		t.Subtopologies(func(s string, numbers, _ []int32) {
-			x := stored.NewStreamsGroupTargetAssignmentMemberValueTaskIds()
-			x.SubtopologyID, x.Partitions = s, numbers
-			out = append(out, x)
-		})
-		return out
-	}
 	v := stored.NewStreamsGroupTargetAssignmentMemberValue()
-	v.ActiveTasks, v.StandbyTasks, v.WarmupTasks = ids(a.Active), ids(a.Standby), ids(a.Warmup)
-	c.write(&stored.StreamsGroupTargetAssignmentMemberKey{GroupID: c.Group.ID, MemberID: member}, &v)
+	for r, to := range []*[]storedTarget{&v.ActiveTasks, &v.StandbyTasks, &v.WarmupTasks} {
+		for _, p := range a.portions(Role(r)) {
+			x := stored.NewStreamsGroupTargetAssignmentMemberValueTaskIds()
+			x.SubtopologyID, x.Partitions = p.subtopology, p.numbers
+			*to = append(*to, x)
+		}
+	}
+	c.Write(&stored.StreamsGroupTargetAssignmentMemberKey{GroupID: c.Group.ID, MemberID: member}, &v)
 }
 
-type storedTasks = stored.StreamsGroupCurrentMemberAssignmentValueTaskIds
+type (
+	storedTarget  = stored.StreamsGroupTargetAssignmentMemberValueTaskIds
+	storedCurrent = stored.StreamsGroupCurrentMemberAssignmentValueTaskIds
+)
 
 func (c *Change) writeCurrent(m *Member) {
 	v := stored.NewStreamsGroupCurrentMemberAssignmentValue()
 	v.MemberEpoch, v.PreviousMemberEpoch, v.State = m.Epoch, m.PreviousEpoch, int8(m.State)
-	v.ActiveTasks, v.StandbyTasks, v.WarmupTasks = withEpochs(m.Assigned.Active), withoutEpochs(m.Assigned.Standby), withoutEpochs(m.Assigned.Warmup)
-	v.ActiveTasksPendingRevocation = withEpochs(m.Revoking.Active)
-	v.StandbyTasksPendingRevocation, v.WarmupTasksPendingRevocation = withoutEpochs(m.Revoking.Standby), withoutEpochs(m.Revoking.Warmup)
-	c.write(&stored.StreamsGroupCurrentMemberAssignmentKey{GroupID: c.Group.ID, MemberID: m.ID}, &v)
+	for r, to := range assignedLists(&v) {
+		*to = storedPortions(m.Assigned, Role(r))
+	}
+	for r, to := range revokingLists(&v) {
+		*to = storedPortions(m.Revoking, Role(r))
+	}
+	c.Write(&stored.StreamsGroupCurrentMemberAssignmentKey{GroupID: c.Group.ID, MemberID: m.ID}, &v)
 }
 
-func withEpochs(t Tasks) (out []storedTasks) {
-	t.Subtopologies(func(s string, numbers, epochs []int32) {
-		x := stored.NewStreamsGroupCurrentMemberAssignmentValueTaskIds()
-		x.SubtopologyID, x.Partitions, x.AssignmentEpochs = s, numbers, epochs
-		out = append(out, x)
-	})
-	return out
+// assignedLists and revokingLists are the lists of tasks of a record of type 22, by role.
+func assignedLists(v *stored.StreamsGroupCurrentMemberAssignmentValue) []*[]storedCurrent {
+	return []*[]storedCurrent{&v.ActiveTasks, &v.StandbyTasks, &v.WarmupTasks}
 }
 
-func withoutEpochs(t Tasks) (out []storedTasks) {
-	t.Subtopologies(func(s string, numbers, _ []int32) {
+func revokingLists(v *stored.StreamsGroupCurrentMemberAssignmentValue) []*[]storedCurrent {
+	return []*[]storedCurrent{&v.ActiveTasksPendingRevocation, &v.StandbyTasksPendingRevocation, &v.WarmupTasksPendingRevocation}
+}
+
+// storedPortions are the tasks of a role; only those that are run stand with their epochs.
+func storedPortions(a Assignment, r Role) (out []storedCurrent) {
+	for _, p := range a.portions(r) {
 		x := stored.NewStreamsGroupCurrentMemberAssignmentValueTaskIds()
-		x.SubtopologyID, x.Partitions = s, numbers
+		x.SubtopologyID, x.Partitions = p.subtopology, p.numbers
+		if r == Active {
+			x.AssignmentEpochs = p.epochs
+		}
 		out = append(out, x)
-	})
+	}
 	return out
 }
 
 func (c *Change) removeCurrent(member string) {
-	c.write(&stored.StreamsGroupCurrentMemberAssignmentKey{GroupID: c.Group.ID, MemberID: member}, nil)
+	c.Write(&stored.StreamsGroupCurrentMemberAssignmentKey{GroupID: c.Group.ID, MemberID: member}, nil)
 }
 
 func (c *Change) removeTarget(member string) {
-	c.write(&stored.StreamsGroupTargetAssignmentMemberKey{GroupID: c.Group.ID, MemberID: member}, nil)
+	c.Write(&stored.StreamsGroupTargetAssignmentMemberKey{GroupID: c.Group.ID, MemberID: member}, nil)
 }
 
 func (c *Change) removeInfo(member string) {
-	c.write(&stored.StreamsGroupMemberMetadataKey{GroupID: c.Group.ID, MemberID: member}, nil)
+	c.Write(&stored.StreamsGroupMemberMetadataKey{GroupID: c.Group.ID, MemberID: member}, nil)
 }
 
 // removeMember removes what is stored of a member.
@@ -142,11 +138,11 @@ func (g *Group) Tombstones() []coord.Record {
 	for _, id := range ids {
 		c.removeTarget(id)
 	}
-	c.write(&stored.StreamsGroupTargetAssignmentMetadataKey{GroupID: g.ID}, nil)
+	c.Write(&stored.StreamsGroupTargetAssignmentMetadataKey{GroupID: g.ID}, nil)
 	for _, id := range ids {
 		c.removeInfo(id)
 	}
-	c.write(&stored.StreamsGroupMetadataKey{GroupID: g.ID}, nil)
-	c.write(&stored.StreamsGroupTopologyKey{GroupID: g.ID}, nil)
+	c.Write(&stored.StreamsGroupMetadataKey{GroupID: g.ID}, nil)
+	c.Write(&stored.StreamsGroupTopologyKey{GroupID: g.ID}, nil)
 	return c.Records
 }

@@ -1,162 +1,136 @@
 package streams
 
 import (
+	"cmp"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-// Tasks are the numbers of tasks by subtopology; a task reads the partition of its number of each of the subtopology's
-// topics. Each active task stands with the assignment epoch since which a member has it, others with 0. Inner maps are
-// never empty.
-type Tasks map[string]map[int32]int32
+// Role is how a member has a task: it runs it, keeps a copy of its state, or makes a copy in order to run it.
+type Role int8
 
-func (t Tasks) has(subtopology string, n int32) bool {
-	_, ok := t[subtopology][n]
-	return ok
+// The roles, in the order in which requests, answers and records list them.
+const (
+	Active Role = iota
+	Standby
+	Warmup
+)
+
+// task names one task of a subtopology: the one that reads the partitions of its number.
+type task struct {
+	subtopology string
+	n           int32
 }
 
-func (t Tasks) put(subtopology string, n, epoch int32) {
-	if t[subtopology] == nil {
-		t[subtopology] = map[int32]int32{}
-	}
-	t[subtopology][n] = epoch
+func compareTasks(a, b task) int {
+	return cmp.Or(strings.Compare(a.subtopology, b.subtopology), cmp.Compare(a.n, b.n))
 }
 
-func (t Tasks) remove(subtopology string, n int32) {
-	delete(t[subtopology], n)
-	if len(t[subtopology]) == 0 {
-		delete(t, subtopology)
-	}
+// slot is a task in a role.
+type slot struct {
+	Role
+	task
 }
 
-func (t Tasks) equal(o Tasks) bool { return maps.EqualFunc(t, o, maps.Equal) }
+// Assignment is what a member has or shall have: tasks in their roles, each with the assignment epoch since which it
+// has it; 0 where that is not known, and for copies always.
+type Assignment map[slot]int32
 
-// each calls f for every task, in order.
-func (t Tasks) each(f func(subtopology string, n, epoch int32)) {
-	for _, s := range slices.Sorted(maps.Keys(t)) {
-		for _, n := range slices.Sorted(maps.Keys(t[s])) {
-			f(s, n, t[s][n])
+func (a Assignment) has(r Role, t task) bool { _, ok := a[slot{r, t}]; return ok }
+
+// roleOf is the role in which a task is there.
+func (a Assignment) roleOf(t task) (Role, bool) {
+	for r := Active; r <= Warmup; r++ {
+		if a.has(r, t) {
+			return r, true
 		}
 	}
+	return 0, false
 }
 
-// Subtopologies calls f for every subtopology with its tasks and their epochs, in order.
-func (t Tasks) Subtopologies(f func(subtopology string, numbers, epochs []int32)) {
-	for _, s := range slices.Sorted(maps.Keys(t)) {
-		numbers := slices.Sorted(maps.Keys(t[s]))
-		epochs := make([]int32, len(numbers))
-		for i, n := range numbers {
-			epochs[i] = t[s][n]
-		}
-		f(s, numbers, epochs)
-	}
-}
+func (a Assignment) equal(o Assignment) bool { return maps.Equal(a, o) }
 
-// intersects reports whether a task is in both.
-func (t Tasks) intersects(o Tasks) bool {
-	for s, ns := range t {
-		for n := range ns {
-			if o.has(s, n) {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// within reports whether all are in o.
-func (t Tasks) within(o Tasks) bool {
-	for s, ns := range t {
-		for n := range ns {
-			if !o.has(s, n) {
-				return false
-			}
+// within reports whether all of it is in o.
+func (a Assignment) within(o Assignment) bool {
+	for s := range a {
+		if _, ok := o[s]; !ok {
+			return false
 		}
 	}
 	return true
 }
 
-// union are the tasks of both.
-func (t Tasks) union(o Tasks) Tasks {
-	out := Tasks{}
-	t.each(out.put)
-	o.each(out.put)
+// meets reports whether some of it is in o.
+func (a Assignment) meets(o Assignment) bool {
+	for s := range a {
+		if _, ok := o[s]; ok {
+			return true
+		}
+	}
+	return false
+}
+
+// undated is the same without epochs.
+func (a Assignment) undated() Assignment {
+	out := make(Assignment, len(a))
+	for s := range a {
+		out[s] = 0
+	}
 	return out
 }
 
-// since are the same tasks, all held since an epoch.
-func (t Tasks) since(epoch int32) Tasks {
-	out := Tasks{}
-	t.each(func(s string, n, _ int32) { out.put(s, n, epoch) })
+// portion is what there is of one subtopology in one role: the numbers of its tasks in order, with their epochs.
+type portion struct {
+	subtopology     string
+	numbers, epochs []int32
+}
+
+// portions are those of a role, in the order of subtopologies.
+func (a Assignment) portions(r Role) []portion {
+	var tasks []task
+	for s := range a {
+		if s.Role == r {
+			tasks = append(tasks, s.task)
+		}
+	}
+	slices.SortFunc(tasks, compareTasks)
+	var out []portion
+	for _, t := range tasks {
+		if len(out) == 0 || out[len(out)-1].subtopology != t.subtopology {
+			out = append(out, portion{subtopology: t.subtopology})
+		}
+		p := &out[len(out)-1]
+		p.numbers, p.epochs = append(p.numbers, t.n), append(p.epochs, a[slot{r, t}])
+	}
 	return out
 }
 
-// Wire is the form in which answers name tasks; never nil.
-func (t Tasks) Wire() []kmsg.TaskIDs {
+// Tasks are those of a role as answers name them; never nil.
+func (a Assignment) Tasks(r Role) []kmsg.TaskIDs {
 	out := []kmsg.TaskIDs{}
-	t.Subtopologies(func(s string, numbers, _ []int32) {
+	for _, p := range a.portions(r) {
 		x := kmsg.NewTaskIDs()
-		x.SubtopologyID, x.Partitions = s, numbers
+		x.SubtopologyID, x.Partitions = p.subtopology, p.numbers
 		out = append(out, x)
-	})
+	}
 	return out
 }
 
-// tasksIn reads the form in which requests name tasks.
-func tasksIn(in []kmsg.TaskIDs) Tasks {
-	out := Tasks{}
-	for _, t := range in {
-		for _, n := range t.Partitions {
-			out.put(t.SubtopologyID, n, 0)
+// ownedIn is what a member says that it holds; nil when it does not say. A request names all kinds of tasks or none.
+func ownedIn(req *kmsg.StreamsGroupHeartbeatRequest) Assignment {
+	if req.ActiveTasks == nil || req.StandbyTasks == nil || req.WarmupTasks == nil {
+		return nil
+	}
+	out := Assignment{}
+	for r, list := range [][]kmsg.TaskIDs{req.ActiveTasks, req.StandbyTasks, req.WarmupTasks} {
+		for _, t := range list {
+			for _, n := range t.Partitions {
+				out[slot{Role(r), task{t.SubtopologyID, n}}] = 0
+			}
 		}
 	}
 	return out
 }
-
-// Assignment is what a member runs (active), keeps a copy of (standby), and makes a copy of in order to run it
-// (warmup).
-type Assignment struct{ Active, Standby, Warmup Tasks }
-
-// NewAssignment is one of nothing.
-func NewAssignment() Assignment { return Assignment{Tasks{}, Tasks{}, Tasks{}} }
-
-func (a Assignment) equal(o Assignment) bool {
-	return a.Active.equal(o.Active) && a.Standby.equal(o.Standby) && a.Warmup.equal(o.Warmup)
-}
-
-func (a Assignment) empty() bool {
-	return len(a.Active) == 0 && len(a.Standby) == 0 && len(a.Warmup) == 0
-}
-
-func (a Assignment) intersects(o Assignment) bool {
-	return a.Active.intersects(o.Active) || a.Standby.intersects(o.Standby) || a.Warmup.intersects(o.Warmup)
-}
-
-func (a Assignment) within(o Assignment) bool {
-	return a.Active.within(o.Active) && a.Standby.within(o.Standby) && a.Warmup.within(o.Warmup)
-}
-
-func (a Assignment) union(o Assignment) Assignment {
-	return Assignment{a.Active.union(o.Active), a.Standby.union(o.Standby), a.Warmup.union(o.Warmup)}
-}
-
-// sameTasks compares without the epochs.
-func (a Assignment) sameTasks(o Assignment) bool {
-	return a.Active.since(0).equal(o.Active.since(0)) && a.Standby.equal(o.Standby) && a.Warmup.equal(o.Warmup)
-}
-
-// Owned is what a member says that it holds; nil when it does not say.
-type Owned = *Assignment
-
-// ownedIn reads it from a request, which names all kinds of tasks or none.
-func ownedIn(req *kmsg.StreamsGroupHeartbeatRequest) Owned {
-	if req.ActiveTasks == nil || req.StandbyTasks == nil || req.WarmupTasks == nil {
-		return nil
-	}
-	return &Assignment{tasksIn(req.ActiveTasks), tasksIn(req.StandbyTasks), tasksIn(req.WarmupTasks)}
-}
-
-// holdsAny reports whether a task of a is among what a member owns. Who does not say may hold all.
-func holdsAny(o Owned, a Assignment) bool { return o == nil || o.intersects(a) }

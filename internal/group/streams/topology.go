@@ -63,7 +63,7 @@ func sourcesOf(s *stored.StreamsGroupTopologyValueSubtopology) []string {
 // equal compares epoch and subtopologies, whose order does not count.
 func (t *Topology) equal(o *Topology) bool {
 	return t.Epoch == o.Epoch && maps.EqualFunc(t.byID, o.byID, func(a, b *stored.StreamsGroupTopologyValueSubtopology) bool {
-		return bytes.Equal(a.AppendTo(nil, valueVersion), b.AppendTo(nil, valueVersion))
+		return bytes.Equal(a.AppendTo(nil, 0), b.AppendTo(nil, 0))
 	})
 }
 
