@@ -16,7 +16,7 @@ import (
 	"github.com/samsalog/samsa/record"
 )
 
-// modern is a client of the consumer protocol: it reads what it is told, and gives up at once what it must.
+// member848 is a client of the consumer protocol: it reads what it is told, and gives up at once what it must.
 type member848 struct {
 	*client
 	group, id string

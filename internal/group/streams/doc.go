@@ -22,7 +22,8 @@
 //   - STREAMS-3: the epoch of a group only grows. Members that come, go or change what assignments depend on raise it,
 //     and so do topics that are made, grow or go, and settings of assignments.
 //   - STREAMS-4: a member gets the epoch of an assignment only when it has given up what that takes from it.
-//   - STREAMS-5: a request that is sent again is answered again and changes nothing.
+//   - STREAMS-5: a request that is sent again is answered again and changes nothing; an answer that is lost is made up for by
+//     the next one.
 //   - STREAMS-6: a Member is never changed once it is in a Group; a changed one takes its place.
 //   - STREAMS-7: while a topic is missing or has the wrong number of partitions, nobody is assigned a task.
 //

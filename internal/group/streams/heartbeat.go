@@ -73,7 +73,7 @@ func (c *Change) Heartbeat(now Now, live *Live, req *kmsg.StreamsGroupHeartbeatR
 	if req.ShutdownApplication {
 		live.Shutdown(b.Member.ID)
 	}
-	c.tell(now, live, before, req, &b)
+	c.tell(now, live, before, owned, req, &b)
 	return b, nil
 }
 
@@ -238,12 +238,13 @@ func (c *Change) targetOf(now Now, live *Live, member string, b *Beaten) (int32,
 	return c.Group.AssignmentEpoch, c.Group.Targets[member]
 }
 
-// tell works out what the answer tells.
-func (c *Change) tell(now Now, live *Live, before *Member, req *kmsg.StreamsGroupHeartbeatRequest, b *Beaten) {
+// tell works out what the answer tells. A member that says it holds something else than it should has not heard, or not
+// done yet, what it was told: it is told again, where Kafka waits until its rebalance timeout is over.
+func (c *Change) tell(now Now, live *Live, before *Member, owned Assignment, req *kmsg.StreamsGroupHeartbeatRequest, b *Beaten) {
 	m := b.Member
 	changed := !m.Assigned.equal(before.Assigned)
 	moved := !sameEndpoint(before.Endpoint, m.Endpoint)
-	b.Tell = req.MemberEpoch == modern.Join || changed
+	b.Tell = req.MemberEpoch == modern.Join || changed || owned != nil && !owned.undated().equal(m.Assigned.undated())
 	if moved || changed && m.Endpoint != nil {
 		live.EndpointEpoch++
 	}

@@ -19,59 +19,58 @@ type storedSubtopology = stored.StreamsGroupTopologyValueSubtopology
 type sizing struct {
 	topology *Topology
 	view     view.View
-	// wants has every repartition topic, with the number of partitions that the topology says; 0 if it does not.
-	wants map[string]int32
-	// writers are the subtopologies that write a repartition topic.
-	writers map[string][]*storedSubtopology
-	// sizes are the numbers that were worked out; 0 for a topic that is being worked out.
+	// said are the numbers of partitions that the topology says, of every repartition topic; 0 where it does not.
+	said map[string]int32
+	// sizes are the numbers of repartition topics as far as they are known.
 	sizes map[string]int32
 }
 
 // newSizing returns a sizing that knows the size of every repartition topic. The error is about a subtopology that reads
 // nothing, or a topic whose number nobody can tell.
 func newSizing(t *Topology, v view.View) (*sizing, *kerr.Error) {
-	z := &sizing{t, v, map[string]int32{}, map[string][]*storedSubtopology{}, map[string]int32{}}
-	for _, id := range t.ids() {
-		s := t.byID[id]
+	z := &sizing{t, v, map[string]int32{}, map[string]int32{}}
+	for _, s := range t.byID {
 		if len(sourcesOf(s)) == 0 {
 			return nil, kerr.StreamsInvalidTopology
 		}
 		for _, r := range s.RepartitionSourceTopics {
-			z.wants[r.Name] = max(z.wants[r.Name], r.Partitions)
-		}
-		for _, topic := range s.RepartitionSinkTopics {
-			z.writers[topic] = append(z.writers[topic], s)
+			z.said[r.Name] = max(z.said[r.Name], r.Partitions)
 		}
 	}
-	for _, topic := range slices.Sorted(maps.Keys(z.wants)) {
-		if z.size(topic) < 1 {
+	maps.Copy(z.sizes, z.said)
+	for z.spread() {
+	}
+	for topic := range z.said {
+		if z.sizes[topic] < 1 {
 			return nil, kerr.StreamsInvalidTopology
 		}
 	}
 	return z, nil
 }
 
-// size is the number of partitions of a topic; 0 if there is no telling. Where subtopologies feed each other in a
-// circle, what comes round adds nothing.
+// spread carries sizes from what subtopologies read to what they write, one step, and reports whether any has grown. It
+// comes to an end also where subtopologies feed each other in a circle: no size exceeds that of the largest source.
+func (z *sizing) spread() (grown bool) {
+	for _, s := range z.topology.byID {
+		n := z.most(s)
+		for _, topic := range s.RepartitionSinkTopics {
+			if said, internal := z.said[topic]; internal && said == 0 && z.sizes[topic] < n {
+				z.sizes[topic], grown = n, true
+			}
+		}
+	}
+	return grown
+}
+
+// size is the number of partitions of a topic; 0 if it is not known.
 func (z *sizing) size(topic string) int32 {
-	if n, ok := z.sizes[topic]; ok {
+	if n, internal := z.sizes[topic]; internal {
 		return n
 	}
-	n, repartition := z.wants[topic]
-	if !repartition {
-		if t := z.view.Topic(topic); t != nil {
-			return int32(len(t.Partitions))
-		}
-		return 0
+	if t := z.view.Topic(topic); t != nil {
+		return int32(len(t.Partitions))
 	}
-	z.sizes[topic] = n
-	if n == 0 {
-		for _, s := range z.writers[topic] {
-			n = max(n, z.most(s))
-		}
-		z.sizes[topic] = n
-	}
-	return n
+	return 0
 }
 
 // most is the size of the largest source of a subtopology: how many tasks it has.
@@ -119,8 +118,8 @@ func named(s *storedSubtopology, g stored.StreamsGroupTopologyValueCopartitionGr
 // align gives the topics of one group the same size: that of those that exist already whatever the application does;
 // else the one that the topology says for some of them; else the largest.
 func (z *sizing) align(topics []string) *Status {
-	external := func(topic string) bool { _, internal := z.wants[topic]; return !internal }
-	said := func(topic string) bool { return z.wants[topic] > 0 }
+	external := func(topic string) bool { _, internal := z.said[topic]; return !internal }
+	said := func(topic string) bool { return z.said[topic] > 0 }
 	size := int32(0)
 	switch {
 	case slices.ContainsFunc(topics, external):
