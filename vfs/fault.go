@@ -1,6 +1,7 @@
 package vfs
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -194,4 +195,15 @@ func (f *Fault) Usage(path string) (total, usable uint64, err error) {
 		return 0, 0, err
 	}
 	return f.inner.Usage(path)
+}
+
+// LockShared implements SharedLocker where the file system below does.
+func (f *Fault) LockShared(name string) (io.Closer, error) {
+	if err := f.ask(Op{Kind: OpLock, Path: name}); err != nil {
+		return nil, err
+	}
+	if inner, ok := f.inner.(SharedLocker); ok {
+		return inner.LockShared(name)
+	}
+	return nil, &fs.PathError{Op: string(OpLock), Path: name, Err: errors.ErrUnsupported}
 }

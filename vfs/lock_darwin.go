@@ -31,16 +31,25 @@ type posixLock struct {
 
 // Lock takes a POSIX record lock over the whole file, the kind that Java's FileChannel takes.
 func (osFS) Lock(name string) (io.Closer, error) {
+	return lockFile(name, os.O_RDWR|os.O_CREATE, unix.F_WRLCK)
+}
+
+// LockShared implements SharedLocker with a read lock of the same kind. Inside one process one holder is all there can be.
+func (osFS) LockShared(name string) (io.Closer, error) {
+	return lockFile(name, os.O_RDONLY, unix.F_RDLCK)
+}
+
+func lockFile(name string, flag int, kind int16) (io.Closer, error) {
 	held.Lock()
 	defer held.Unlock()
 	if info, err := os.Stat(name); err == nil && held.by[inodeOf(info)] {
 		return nil, &fs.PathError{Op: "lock", Path: name, Err: fmt.Errorf("%w (this process)", ErrLocked)}
 	}
-	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o644)
+	f, err := os.OpenFile(name, flag, 0o644)
 	if err != nil {
 		return nil, err
 	}
-	whole := unix.Flock_t{Type: unix.F_WRLCK, Whence: io.SeekStart}
+	whole := unix.Flock_t{Type: kind, Whence: io.SeekStart}
 	err = unix.FcntlFlock(f.Fd(), unix.F_SETLK, &whole)
 	if errors.Is(err, unix.EAGAIN) || errors.Is(err, unix.EACCES) {
 		err = ErrLocked

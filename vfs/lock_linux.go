@@ -35,6 +35,24 @@ func (osFS) Lock(name string) (io.Closer, error) {
 	}
 }
 
+// LockShared implements SharedLocker with a read lock of the same kind.
+func (osFS) LockShared(name string) (io.Closer, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	whole := unix.Flock_t{Type: unix.F_RDLCK, Whence: io.SeekStart}
+	err = unix.FcntlFlock(f.Fd(), unix.F_OFD_SETLK, &whole)
+	if errors.Is(err, unix.EAGAIN) || errors.Is(err, unix.EACCES) {
+		err = lockHolder(f)
+	}
+	if err != nil {
+		_ = f.Close()
+		return nil, &fs.PathError{Op: "lock", Path: name, Err: err}
+	}
+	return f, nil
+}
+
 // isAt reports whether name still is the file f. Whoever held the lock removes the file as it stops: a lock on the
 // removed one excludes nobody.
 func isAt(f *os.File, name string) bool {

@@ -20,7 +20,7 @@ import (
 type Mem struct {
 	mu    sync.Mutex
 	root  *memNode
-	locks map[*memNode]bool
+	locks map[*memNode]int // held alone, or by how many
 	total uint64
 }
 
@@ -29,7 +29,7 @@ const memSize = 1 << 40
 
 // NewMem returns an empty file system with a root directory.
 func NewMem() *Mem {
-	return &Mem{root: newMemDir(), locks: map[*memNode]bool{}, total: memSize}
+	return &Mem{root: newMemDir(), locks: map[*memNode]int{}, total: memSize}
 }
 
 // memNode is a file or a directory. Its names are kept by the directories that hold it.
@@ -358,26 +358,52 @@ func (m *Mem) Lock(name string) (io.Closer, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	n, err := m.openLocked(name, os.O_RDWR|os.O_CREATE, 0o644)
-	if err == nil && m.locks[n] {
+	if err == nil && m.locks[n] != 0 {
 		err = ErrLocked
 	}
 	if err != nil {
 		return nil, pathError("lock", name, err)
 	}
-	m.locks[n] = true
+	m.locks[n] = lockedAlone
+	return &memLock{fs: m, node: n}, nil
+}
+
+// lockedAlone is the count of a lock that cannot be shared.
+const lockedAlone = -1
+
+// LockShared implements SharedLocker.
+func (m *Mem) LockShared(name string) (io.Closer, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	n, err := m.openLocked(name, os.O_RDONLY, 0)
+	if err == nil && m.locks[n] == lockedAlone {
+		err = ErrLocked
+	}
+	if err != nil {
+		return nil, pathError("lock", name, err)
+	}
+	m.locks[n]++
 	return &memLock{fs: m, node: n}, nil
 }
 
 // memLock is a held lock.
 type memLock struct {
-	fs   *Mem
-	node *memNode
+	fs     *Mem
+	node   *memNode
+	closed bool
 }
 
 func (l *memLock) Close() error {
 	l.fs.mu.Lock()
 	defer l.fs.mu.Unlock()
-	delete(l.fs.locks, l.node)
+	switch {
+	case l.closed:
+	case l.fs.locks[l.node] > 1:
+		l.fs.locks[l.node]--
+	default:
+		delete(l.fs.locks, l.node)
+	}
+	l.closed = true
 	return nil
 }
 

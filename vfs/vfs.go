@@ -53,6 +53,20 @@ type File interface {
 	Sync() error
 }
 
+// SharedLocker is implemented by file systems that can lock a file without writing to it.
+type SharedLocker interface {
+	// LockShared takes a shared lock on name, which must exist, of the kind that excludes and is excluded by Lock and a
+	// running Apache Kafka: any number may hold it. ErrLocked when somebody holds it for himself alone.
+	LockShared(name string) (io.Closer, error)
+}
+
+// Layered is implemented by files whose bytes lie in other files.
+type Layered interface {
+	// Part returns the file that holds the length bytes from off, and where in it; false when several do. It stays open
+	// as long as the file that was asked.
+	Part(off int64, length int) (part File, at int64, ok bool)
+}
+
 // ErrLocked is what Lock returns when the lock is held elsewhere.
 var ErrLocked = errors.New("locked by another process")
 
@@ -67,8 +81,14 @@ type Region struct {
 	release func()
 }
 
-// NewRegion returns a Region over length bytes of f from offset; release runs at Release and may be nil.
+// NewRegion returns a Region over length bytes of f from offset; release runs at Release and may be nil. Of a [Layered]
+// file it refers to the file below, which the kernel may be able to send.
 func NewRegion(f File, offset int64, length int, release func()) Region {
+	if l, ok := f.(Layered); ok {
+		if part, at, ok := l.Part(offset, length); ok {
+			f, offset = part, at
+		}
+	}
 	return Region{File: f, Offset: offset, Length: length, release: release}
 }
 
