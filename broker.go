@@ -32,6 +32,7 @@ type Broker struct {
 	server     *wire.Server
 	ctl        *controller.Controller
 	console    *console.Server // nil without samsa.http.listen
+	release    func() error    // gives the scratch directory up; nil unless read-only
 	scrub      *scrub.Scrubber // nil when it is turned off
 	bound      []net.Listener
 	// listeners describes bound, one for one.
@@ -84,6 +85,9 @@ func (b *Broker) Shutdown(ctx context.Context) error {
 		b.groups.Close()
 		b.replicas.Close()
 		b.stopErr = errors.Join(err, b.ctl.Shutdown(), b.dirs.Close(), b.store.Close())
+		if b.release != nil {
+			b.stopErr = errors.Join(b.stopErr, b.release())
+		}
 		if b.console != nil {
 			b.stopErr = errors.Join(b.stopErr, b.console.Close(ctx))
 		}

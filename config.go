@@ -31,6 +31,13 @@ type Config struct {
 	Logger *slog.Logger
 	// FS is where the directories are; nil: the host's file system.
 	FS vfs.FS
+	// ReadOnly serves the directories without changing a byte in them: whatever has to be written goes to Scratch.
+	// Clients may read, and commit offsets; what they want to produce, create, alter or delete is refused. Nothing is
+	// compacted, nor deleted for its age. node.id and metadata.log.dir are what the directories say.
+	ReadOnly bool
+	// Scratch is a directory for what a read-only broker writes. It is kept, and continued as long as the directories
+	// are unchanged. Empty: a temporary one, which Shutdown removes.
+	Scratch string
 }
 
 // errNoDirs is a configuration without a place for the data.
@@ -59,6 +66,12 @@ func (c *Config) static() (*config.Static, []config.Warning, error) {
 		props["listeners"] = "PLAINTEXT://" + c.Listen
 	case props["listeners"] == "":
 		props["listeners"] = "PLAINTEXT://" + DefaultListen
+	}
+	if c.ReadOnly {
+		maps.Copy(props, readOnlyProperties())
+		if err := c.asFound(props); err != nil {
+			return nil, nil, err
+		}
 	}
 	if props["node.id"] == "" && props["broker.id"] == "" {
 		props["node.id"] = c.nodeOf(props)

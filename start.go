@@ -20,7 +20,7 @@ func Start(ctx context.Context, c Config) (*Broker, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &starting{static: static, fs: c.fs()}
+	s := &starting{static: static, fs: c.fs(), readOnly: c.ReadOnly, scratch: c.Scratch}
 	s.log = slog.New(s.levels.Handler(c.logger().Handler()))
 	for _, w := range warnings {
 		s.log.Warn("configuration: "+w.Text, "key", w.Key)
@@ -43,9 +43,12 @@ type starting struct {
 	// levels are those of log by room; admin clients change them while the node runs.
 	levels loglevel.Levels
 	fs     vfs.FS
-	b      *Broker
-	ctl    *controller.Controller
-	undos  []func()
+	// readOnly and scratch are those of Config.
+	readOnly bool
+	scratch  string
+	b        *Broker
+	ctl      *controller.Controller
+	undos    []func()
 	// dirs is b.dirs for goroutines that report failures while the broker comes up.
 	dirs atomic.Pointer[logdir.Manager]
 }
@@ -53,7 +56,7 @@ type starting struct {
 // run goes up floor by floor: what is above a floor starts only when the floor stands (SAM-1).
 func (s *starting) run(ctx context.Context) error {
 	steps := []func(context.Context) error{
-		s.openConsole, s.openDirectories, s.openMetadata, s.loadLogs, s.bind, s.register, s.host, s.serve,
+		s.openConsole, s.openOverlay, s.openDirectories, s.openMetadata, s.loadLogs, s.bind, s.register, s.host, s.serve,
 	}
 	for _, step := range steps {
 		if err := step(ctx); err != nil {

@@ -58,7 +58,7 @@ func advertised(ls config.Listeners, bind config.Endpoint, l net.Listener) *wire
 // register makes this node known to the cluster and gives it the leadership of its partitions.
 func (s *starting) register(context.Context) error {
 	s.ctl = controller.New(controller.Options{
-		Store: s.b.store, NodeID: s.nodeID(), Config: s.controllerConfig(), Rand: rand.Reader, Logger: s.room("controller"),
+		Store: s.b.store, NodeID: s.nodeID(), Config: s.controllerConfig(), Rand: rand.Reader, Logger: s.room("controller"), ReadOnly: s.readOnly,
 	})
 	incarnation, err := record.NewUUID(rand.Reader)
 	if err != nil {
@@ -127,7 +127,7 @@ func (s *starting) serve(context.Context) error {
 		Config: s.current, Metadata: b.store, Controller: s.ctl, Replicas: b.replicas, Groups: b.groups, LogDirs: b.dirs,
 		Transactions: b.txns, CreateOffsetsTopic: s.createOffsetsTopic, CreateTransactionsTopic: s.createTransactionsTopic,
 		Share: b.share, ShareState: b.shareState, CreateShareStateTopic: s.createShareStateTopic,
-		Logger: s.room("handler"), Levels: &s.levels, NodeID: s.nodeID(),
+		Logger: s.room("handler"), Levels: &s.levels, NodeID: s.nodeID(), ReadOnly: s.readOnly,
 	})
 	b.server = wire.NewServer(wire.Options{Handler: h, Logger: s.room("wire"), Limits: s.limits(l), Gone: b.clientGone})
 	for i, ln := range b.bound {

@@ -32,10 +32,14 @@ func (s *starting) openDirectories(context.Context) error {
 	if err := s.formatIfEmpty(dirs, metadataDir, l.NodeID); err != nil {
 		return err
 	}
+	retention, ballast := l.Duration("log.retention.check.interval.ms"), ballastBytes
+	if s.readOnly {
+		retention, ballast = 0, 0
+	}
 	m, err := logdir.Open(logdir.Options{
 		FS: s.fs, Dirs: dirs, MetadataDir: metadataDir,
 		RecoveryThreads:        l.Int("num.recovery.threads.per.data.dir"),
-		RetentionCheckInterval: l.Duration("log.retention.check.interval.ms"),
+		RetentionCheckInterval: retention,
 		FlushCheckInterval:     l.Duration("log.flush.scheduler.interval.ms"),
 		RecoveryPointInterval:  l.Duration("log.flush.offset.checkpoint.interval.ms"),
 		LogStartInterval:       l.Duration("log.flush.start.offset.checkpoint.interval.ms"),
@@ -47,7 +51,7 @@ func (s *starting) openDirectories(context.Context) error {
 		MaxOpenFiles:           s.descriptors().files,
 		ReserveBytes:           func() int64 { return l.Int64("samsa.log.dir.reserve.bytes") },
 		SpaceCheckInterval:     spaceCheckInterval,
-		BallastBytes:           ballastBytes,
+		BallastBytes:           ballast,
 		OnRoom:                 s.roomAgain,
 		MoveThreads:            moveThreads(l),
 		MoveBytesPerSecond:     s.moveRate,

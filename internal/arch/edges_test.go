@@ -8,6 +8,7 @@ func edges() []edge {
 	return []edge{
 		// floor
 		// record and vfs import nothing of ours.
+		{"vfs/overlay", "vfs", "the two file systems it is made of"},
 
 		// engine
 		{"storage/checkpoint", "record", "offsets and ids in text files"},
@@ -217,6 +218,7 @@ func edges() []edge {
 		{"", "storage/cleaner", "composition: settings of compaction"},
 		{"", "storage/logdir", "composition"},
 		{"", "vfs", "composition"},
+		{"", "vfs/overlay", "composition: serving read-only"},
 		{"internal/cli", "", "serve runs the broker"},
 		{"internal/cli", "inspect", "dump reads files"},
 		{"internal/cli", "inspect/explain", "explain"},
@@ -262,6 +264,6 @@ func modules() map[string]map[string]string {
 
 // engine lists the packages of ARCH-3.
 func engine() []string {
-	return []string{"record", "vfs", "storage", "storage/checkpoint", "storage/cleaner", "storage/epoch", "storage/index", "storage/logdir",
+	return []string{"record", "vfs", "vfs/overlay", "storage", "storage/checkpoint", "storage/cleaner", "storage/epoch", "storage/index", "storage/logdir",
 		"storage/producer", "storage/segment", "storage/throttle", "inspect", "inspect/explain", "inspect/logfile", "inspect/repair", "inspect/scrub", "inspect/verify"}
 }

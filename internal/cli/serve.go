@@ -29,12 +29,14 @@ type serveOptions struct {
 	logFormat   string
 	logLevel    string
 	stopTimeout time.Duration
+	readOnly    bool
+	scratch     string
 }
 
 func newServeCommand() *cobra.Command {
 	var opts serveOptions
 	cmd := &cobra.Command{
-		Use:   "serve",
+		Use:   "serve [--read-only DIR…]",
 		Short: "Run a broker",
 		Long: `Run a broker until Ctrl-C or SIGTERM, which stop it cleanly.
 
@@ -44,12 +46,23 @@ as Apache Kafka's.
 
 Settings have Kafka's names and meanings. Of the same setting given twice the
 later in this list counts: the file of --config, the environment
-(SAMSA_LOG_RETENTION_MS is log.retention.ms), --set, --dir, --listen and --http.`,
+(SAMSA_LOG_RETENTION_MS is log.retention.ms), --set, --dir, --listen and --http.
+
+With --read-only the directories are served as they are, and not a byte in them
+is changed. Clients read and commit offsets; what they want to produce, create,
+alter or delete is refused. What has to be written goes to --scratch.`,
 		Example: `  samsa serve
   samsa serve --dir /var/lib/samsa --listen 0.0.0.0:9092 \
     --set advertised.listeners=PLAINTEXT://kafka.example:9092
-  samsa serve --config server.properties --set log.retention.hours=24`,
-		Args: exactly(0, ""),
+  samsa serve --config server.properties --set log.retention.hours=24
+  samsa serve --read-only /backup/kafka-logs`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if opts.readOnly {
+				opts.dirs = append(opts.dirs, args...)
+				return nil
+			}
+			return exactly(0, "")(cmd, args)
+		},
 		RunE: func(cmd *cobra.Command, _ []string) error { return opts.run(cmd) },
 	}
 	flags := cmd.Flags()
@@ -60,6 +73,8 @@ later in this list counts: the file of --config, the environment
 	flags.StringArrayVarP(&opts.set, "set", "s", nil, "setting `KEY=VALUE`; may be repeated")
 	flags.StringVar(&opts.logFormat, "log-format", "text", "text or json")
 	flags.StringVar(&opts.logLevel, "log-level", "info", "debug, info, warn or error")
+	flags.BoolVar(&opts.readOnly, "read-only", false, "serve the directories without changing anything in them")
+	flags.StringVar(&opts.scratch, "scratch", "", "`DIR` for what a read-only broker writes, kept for the next start (default: a temporary one)")
 	flags.DurationVar(&opts.stopTimeout, "stop-timeout", 30*time.Second, "how long to let requests finish when stopping")
 	return cmd
 }
@@ -118,8 +133,14 @@ func (o *serveOptions) brokerConfig(environ []string) (samsa.Config, error) {
 	if o.http != "" {
 		props["samsa.http.listen"] = o.http
 	}
-	c := samsa.Config{Dirs: o.dirs, Listen: o.listen, Properties: props}
+	c := samsa.Config{Dirs: o.dirs, Listen: o.listen, Properties: props, ReadOnly: o.readOnly, Scratch: o.scratch}
+	if o.scratch != "" && !o.readOnly {
+		return samsa.Config{}, usagef("--scratch belongs to --read-only")
+	}
 	if len(c.Dirs) == 0 && props["log.dirs"] == "" && props["log.dir"] == "" {
+		if o.readOnly {
+			return samsa.Config{}, usagef("name the directories to serve read-only")
+		}
 		c.Dirs = []string{defaultDir}
 	}
 	return c, nil

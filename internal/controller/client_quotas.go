@@ -57,7 +57,7 @@ func (c *Controller) AlterClientQuotas(ctx context.Context, req *kmsg.AlterClien
 		changes[n] = newQuotaChange(ctx, e)
 		seen[changes[n].entity.Key()]++
 	}
-	_, err := c.o.Store.Update(func(i *metadata.Image, _ record.Offset) ([]stored.Message, error) {
+	_, err := c.update(func(i *metadata.Image, _ record.Offset) ([]stored.Message, error) {
 		var out []stored.Message
 		for n := range changes {
 			if ch := &changes[n]; ch.err == nil && seen[ch.entity.Key()] == 1 && !req.ValidateOnly {

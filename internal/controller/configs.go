@@ -29,7 +29,7 @@ func (c *Controller) AlterConfigRecords(r metadata.ConfigResource, changes map[s
 // AlterConfig is AlterConfigRecords for changes that depend on the present values, which change gets to read:
 // appending to a list, replacing all. Nothing else changes in between. An error of change is returned as it is.
 func (c *Controller) AlterConfig(r metadata.ConfigResource, change func(now map[string]string) (map[string]*string, error)) error {
-	_, err := c.o.Store.Update(func(i *metadata.Image, _ record.Offset) ([]stored.Message, error) {
+	_, err := c.update(func(i *metadata.Image, _ record.Offset) ([]stored.Message, error) {
 		if r.Type == metadata.TopicResource && i.Topics.ByName(r.Name) == nil {
 			return nil, &Error{Code: kerr.UnknownTopicOrPartition}
 		}

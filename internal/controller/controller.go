@@ -20,6 +20,8 @@ type Options struct {
 	Store  *metadata.Store
 	NodeID int32
 	Config Config
+	// ReadOnly refuses every change that a client asks for. What the node itself needs is still written.
+	ReadOnly bool
 	// Rand is where topic ids and incarnation ids come from; nil: crypto/rand.
 	Rand io.Reader
 	// Logger hears what a person should know; nil: nobody does.

@@ -35,7 +35,7 @@ func (c *Controller) createPartitions(req *kmsg.CreatePartitionsRequest) (answer
 	if err := timedOut(req.TimeoutMillis); err != nil {
 		return nil, err
 	}
-	_, err := c.o.Store.Update(func(i *metadata.Image, _ record.Offset) ([]stored.Message, error) {
+	_, err := c.update(func(i *metadata.Image, _ record.Offset) ([]stored.Message, error) {
 		answers = nil
 		var records []stored.Message
 		count := map[string]int{}

@@ -45,7 +45,7 @@ func (c *Controller) createTopics(req *kmsg.CreateTopicsRequest) (results []kmsg
 		return nil, err
 	}
 	n := newTopics(c)
-	_, err := c.o.Store.Update(func(i *metadata.Image, _ record.Offset) ([]stored.Message, error) {
+	_, err := c.update(func(i *metadata.Image, _ record.Offset) ([]stored.Message, error) {
 		n.image = i
 		results = n.all(req.Topics)
 		if n.refused != nil {
@@ -66,6 +66,9 @@ func (c *Controller) createTopics(req *kmsg.CreateTopicsRequest) (results []kmsg
 // be -1 for the defaults. An internal topic is created with fewer replicas if there are not enough brokers
 // (field report X-12). A topic that exists already is returned as it is.
 func (c *Controller) CreateTopic(name string, partitions int32, rf int16, configs map[string]string) (*metadata.Topic, error) {
+	if c.o.ReadOnly && !internalTopics[name] {
+		return nil, ReadOnly()
+	}
 	t := kmsg.NewCreateTopicsRequestTopic()
 	t.Topic, t.NumPartitions, t.ReplicationFactor = name, partitions, rf
 	for k, v := range configs {

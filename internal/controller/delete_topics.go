@@ -60,7 +60,7 @@ func (c *Controller) deleteTopics(req *kmsg.DeleteTopicsRequest, asked []kmsg.De
 	}
 	d := &deletion{}
 	d.sort(asked)
-	_, err := c.o.Store.Update(func(i *metadata.Image, _ record.Offset) ([]stored.Message, error) {
+	_, err := c.update(func(i *metadata.Image, _ record.Offset) ([]stored.Message, error) {
 		topics := d.find(i)
 		if len(topics) > maxRecordsPerOperation {
 			return nil, refuse(kerr.PolicyViolation, "the request deletes %d topics, at most %d are deleted at once", len(topics), maxRecordsPerOperation)

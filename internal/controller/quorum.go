@@ -17,7 +17,7 @@ func (c *Controller) UnregisterBroker(id int32) *Error {
 	more := true
 	var err error
 	for more && err == nil {
-		_, err = c.o.Store.Update(c.unregister(id, &more))
+		_, err = c.update(c.unregister(id, &more))
 	}
 	if err != nil {
 		return asError(err)
@@ -69,7 +69,7 @@ func without(ids []int32, id int32) []int32 {
 
 // UnregisterController forgets a controller that is not this one (KIP-1170).
 func (c *Controller) UnregisterController(id int32) *Error {
-	_, err := c.o.Store.Update(func(i *metadata.Image, _ record.Offset) ([]stored.Message, error) {
+	_, err := c.update(func(i *metadata.Image, _ record.Offset) ([]stored.Message, error) {
 		switch {
 		case i.MetadataVersion() < metadata.UnregisterVersion:
 			return nil, refuse(kerr.UnsupportedVersion, "metadata.version %d does not support it", i.MetadataVersion())

@@ -22,7 +22,7 @@ func (c *Controller) AlterPartitionAssignments(req *kmsg.AlterPartitionAssignmen
 		return resp
 	}
 	r := &reassignment{c: c, anyFactor: resp.AllowReplicationFactorChange}
-	_, err := c.o.Store.Update(func(i *metadata.Image, _ record.Offset) ([]stored.Message, error) {
+	_, err := c.update(func(i *metadata.Image, _ record.Offset) ([]stored.Message, error) {
 		resp.Topics = r.topics(i, req.Topics)
 		return r.records, nil
 	})

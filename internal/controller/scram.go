@@ -49,7 +49,7 @@ func (c *Controller) AlterScramCredentials(req *kmsg.AlterUserSCRAMCredentialsRe
 		name(u.Name)
 	}
 	var failed map[string]*Error
-	_, err := c.o.Store.Update(func(i *metadata.Image, _ record.Offset) (out []stored.Message, err error) {
+	_, err := c.update(func(i *metadata.Image, _ record.Offset) (out []stored.Message, err error) {
 		out, failed = scramRecords(i, req, times)
 		if len(out) > maxRecordsPerOperation {
 			return nil, refuse(kerr.PolicyViolation, "one request can change %d credentials", maxRecordsPerOperation)

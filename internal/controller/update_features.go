@@ -71,6 +71,9 @@ func (u *featureUpdate) run(validateOnly bool) error {
 		}
 		return records, err
 	}
+	if u.c.o.ReadOnly {
+		return ReadOnly()
+	}
 	raise := u.kraft == 0 && u.wanted[metadata.KRaftVersionFeature].MaxVersionLevel > 0
 	if raise && !validateOnly {
 		if _, err := u.records(u.c.o.Store.Image()); err != nil {
@@ -81,7 +84,7 @@ func (u *featureUpdate) run(validateOnly bool) error {
 		}
 		u.kraft = u.c.o.Store.KRaftVersion()
 	}
-	_, err := u.c.o.Store.Update(check)
+	_, err := u.c.update(check)
 	return err
 }
 

@@ -7,6 +7,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"github.com/samsalog/samsa/internal/controller"
 	"github.com/samsalog/samsa/internal/metadata"
 	"github.com/samsalog/samsa/internal/replica"
 	"github.com/samsalog/samsa/internal/wire"
@@ -124,6 +125,11 @@ func (c *produceCall) partition(topic string, id record.UUID, unknown int16, p *
 		return out
 	case c.req.Acks < -1 || c.req.Acks > 1:
 		out.ErrorCode = kerr.InvalidRequiredAcks.Code
+		return out
+	case c.h.deps.ReadOnly:
+		e := controller.ReadOnly()
+		out.ErrorCode = e.Code.Code
+		c.describe(&out, e.Message)
 		return out
 	case internalTopic(topic) && c.r.ClientID != adminClientID:
 		out.ErrorCode = kerr.InvalidTopicException.Code

@@ -5,6 +5,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"github.com/samsalog/samsa/internal/controller"
 	"github.com/samsalog/samsa/internal/wire"
 	"github.com/samsalog/samsa/record"
 )
@@ -21,6 +22,9 @@ func (h *Handler) deleteRecords(_ context.Context, r *wire.Request) wire.Reply {
 			op := kmsg.NewDeleteRecordsResponseTopicPartition()
 			op.Partition, op.LowWatermark = p.Partition, -1
 			part, err := h.hostedByName(image, t.Topic, p.Partition)
+			if err == nil && h.deps.ReadOnly {
+				err = controller.ReadOnly()
+			}
 			if err == nil {
 				var low record.Offset
 				low, err = part.DeleteRecords(record.Offset(p.Offset))

@@ -7,6 +7,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"github.com/samsalog/samsa/internal/controller"
 	"github.com/samsalog/samsa/internal/wire"
 	"github.com/samsalog/samsa/record"
 	"github.com/samsalog/samsa/storage/logdir"
@@ -40,6 +41,9 @@ func (h *Handler) alterReplicaLogDirs(_ context.Context, r *wire.Request) wire.R
 
 // moveReplica asks for one move and returns the error code.
 func (h *Handler) moveReplica(tp record.TopicPartition, dir string) int16 {
+	if h.deps.ReadOnly {
+		return controller.ReadOnly().Code.Code
+	}
 	t := h.deps.Metadata.Image().Topics.ByName(tp.Topic)
 	known := t != nil && tp.Partition >= 0 && int(tp.Partition) < len(t.Partitions)
 	err := h.deps.LogDirs.Move(tp, dir)

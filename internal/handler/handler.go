@@ -45,6 +45,8 @@ type Deps struct {
 	// Levels are the levels of Logger, told and changed as BROKER_LOGGER configs; nil when Logger has none to change.
 	Levels *loglevel.Levels
 	NodeID int32
+	// ReadOnly refuses what would change records of topics; the Controller refuses the rest.
+	ReadOnly bool
 	// Now is the clock; nil is time.Now.
 	Now func() time.Time
 }
