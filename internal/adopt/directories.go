@@ -47,6 +47,9 @@ type Directory struct {
 	checkpointErrors                     []string
 }
 
+// Clean reports whether the last broker has stopped in order.
+func (d *Directory) Clean() bool { return d.State == clean }
+
 // States of a directory.
 const (
 	clean  = "clean"
@@ -120,7 +123,7 @@ func (l *looker) state(d *Directory) {
 		ran = ran || err == nil
 	}
 	switch {
-	case InUse(l.FS, d.Path):
+	case !l.Locked && InUse(l.FS, d.Path):
 		d.State = inUse
 	case marker:
 		d.State, d.BrokerEpoch = clean, epoch

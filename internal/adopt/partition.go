@@ -47,6 +47,14 @@ type Partition struct {
 	list  *logfile.Partition
 }
 
+// TopicID is the id in partition.metadata, "" without one.
+func (p *Partition) TopicID() string {
+	if p.id.IsZero() {
+		return ""
+	}
+	return p.id.String()
+}
+
 // OpenTransaction is a transaction that has data and no marker.
 type OpenTransaction struct {
 	ProducerID    int64 `json:"producerId"`

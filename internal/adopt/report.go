@@ -16,6 +16,8 @@ type Options struct {
 	Dirs []string
 	// MetadataDir is where the metadata log is; "": in the one of Dirs that has it.
 	MetadataDir string
+	// Locked: the caller holds the locks, so no broker does.
+	Locked bool
 	// Now is the clock; nil stands for time.Now.
 	Now func() time.Time
 }
