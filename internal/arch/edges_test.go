@@ -112,6 +112,14 @@ func edges() []edge {
 		{"internal/adopt", "storage/producer", "producer snapshots and the replay behind them"},
 		{"internal/adopt", "storage/segment", "names of files, end markers"},
 		{"internal/adopt", "vfs", "files"},
+		{"internal/adopt/savepoint", "inspect/logfile", "walking segments that recovery would cut"},
+		{"internal/adopt/savepoint", "internal/adopt", "what is in the logs, before and now"},
+		{"internal/adopt/savepoint", "internal/metadata", "the name of the metadata log"},
+		{"internal/adopt/savepoint", "record", "names of partitions"},
+		{"internal/adopt/savepoint", "storage/checkpoint", "names of the marker and the recovery points"},
+		{"internal/adopt/savepoint", "storage/logdir", "names under which partitions are removed"},
+		{"internal/adopt/savepoint", "storage/segment", "names of files"},
+		{"internal/adopt/savepoint", "vfs", "files, their second names, locks"},
 
 		// host
 		{"internal/coord", "record", "batches of coordinator records"},
@@ -225,6 +233,7 @@ func edges() []edge {
 		{"internal/cli", "inspect/repair", "repair"},
 		{"internal/cli", "inspect/verify", "verify"},
 		{"internal/cli", "internal/adopt", "adopt"},
+		{"internal/cli", "internal/adopt/savepoint", "adopt --save and --rollback"},
 		{"internal/cli", "internal/config", "reads server.properties and the environment"},
 		{"internal/cli", "vfs", "the host's files, for the offline commands"},
 		{"internal/cli", "record", "ids in Kafka's text form"},

@@ -30,7 +30,7 @@ type adoptForm interface {
 }
 
 // adoptForms are all forms; each stands in a file of its own.
-func adoptForms() []adoptForm { return nil }
+func adoptForms() []adoptForm { return []adoptForm{&adoptSave{}, &adoptRollback{}} }
 
 func newAdoptCommand() *cobra.Command {
 	var t adoptTarget
@@ -44,10 +44,19 @@ them over: who has written them, topics, groups, transactions, what is unfinishe
 whether serve would take them or why not, and what would change on disk.
 
 Name all log directories of the node, or its server.properties with --config.
-Without --yes nothing is changed. docs/swap.md is the guide.`,
+Without --yes nothing is changed. docs/swap.md is the guide.
+
+  samsa adopt DIR... --save FILE      keep what a broker may change or delete
+  samsa adopt --rollback FILE         what it takes to go back to that moment, and
+                                      which records are given up
+  samsa adopt --rollback FILE --yes   go back, byte for byte
+
+Logs are kept by hard links: a savepoint takes little room until retention or
+compaction deletes segments. A broker must not be running for --save and --yes.`,
 		Example: `  samsa adopt /var/lib/kafka/data
   samsa adopt /disk1/kafka /disk2/kafka --json
-  samsa adopt --config /etc/kafka/server.properties`,
+  samsa adopt --config /etc/kafka/server.properties
+  samsa adopt /var/lib/kafka/data --save /var/lib/kafka/before-samsa`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			form, err := askedForm(forms)
 			if err != nil {
