@@ -3,7 +3,8 @@
 //
 // # What it owns
 //
-// Runtime owns the shards of one topic, one goroutine for each, and their timers. A shard reads its partition
+// Runtime finds the topic's partition of a key, and makes the topic when it is first asked for. It owns the shards of one
+// topic, one goroutine for each, and their timers. A shard reads its partition
 // from log start to log end when the node is elected, then takes operations from a bounded queue (QueueLimit):
 // it runs them on the machine one by one, writes what they want written, applies it, and completes them when
 // their records are committed. The machine itself (Machine) belongs to another room; it has no goroutine, file
@@ -26,10 +27,13 @@
 //   - COORD-6: Elected, Resigned, Submit and Advanced never wait for a shard, so they may be called from the
 //     network path and from metadata publishers.
 //   - COORD-7: a shard of a later epoch starts to read only when the one before it has stopped writing.
+//   - COORD-8: keys are looked for among as many partitions as their topic had when it was seen first: among others what is
+//     kept of them would seem to be lost.
 //
 // # Concurrency
 //
-// Runtime.mu guards the map of shards, shard.mu its queue; neither is held while foreign code runs. Close stops
+// Runtime.mu guards the map of shards, shard.mu its queue; neither is held while foreign code runs. Runtime.creating is
+// held while the topic is made. Close stops
 // all shards and waits for them.
 //
 // # Format

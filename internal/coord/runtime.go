@@ -1,9 +1,9 @@
 package coord
 
 import (
-	"context"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/samsalog/samsa/record"
@@ -23,6 +23,10 @@ const (
 type Options[M Machine] struct {
 	// Topic names the coordinator's topic, for log lines.
 	Topic string
+	// Find gives the topic of the present metadata; false while there is none. Create makes it; it returns nil if it
+	// exists, and then this node has been told of its partitions. nil: the topic is never made.
+	Find   func() (Topic, bool)
+	Create func() error
 	// New makes the empty machine of a shard that is about to be read. epoch is the coordinator epoch: the leader
 	// epoch of the shard's partition.
 	New func(partition int32, epoch record.LeaderEpoch, timers *Timers) M
@@ -47,7 +51,10 @@ type Options[M Machine] struct {
 type Runtime[M Machine] struct {
 	o  Options[M]
 	wg sync.WaitGroup
-	mu struct {
+	// known is the topic as it was seen first (COORD-8).
+	known    atomic.Pointer[Topic]
+	creating sync.Mutex
+	mu       struct {
 		sync.RWMutex
 		shards map[int32]*shard[M]
 		// last is the newest shard of a partition, gone ones included, until it has ended (COORD-7).
@@ -66,6 +73,9 @@ func NewRuntime[M Machine](o Options[M]) *Runtime[M] {
 	}
 	if o.Now == nil {
 		o.Now = time.Now
+	}
+	if o.Find == nil {
+		o.Find = func() (Topic, bool) { return Topic{}, false }
 	}
 	if o.Codec == nil {
 		o.Codec = func() record.Codec { return record.None }
@@ -205,19 +215,4 @@ func (r *Runtime[M]) Queued(partition int32) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.mu.queue)
-}
-
-// SettleLimit is how long a partition that is being read is waited for: long enough for a new or small one, short enough
-// for a client that would be told to ask again anyway.
-const SettleLimit = 500 * time.Millisecond
-
-// AwaitSettled waits a little for a partition that is being read, so that the request which follows a look-up of its
-// coordinator finds that ready.
-func (r *Runtime[M]) AwaitSettled(ctx context.Context, partition int32) {
-	ctx, cancel := context.WithTimeout(ctx, SettleLimit)
-	defer cancel()
-	select {
-	case <-r.Settled(partition):
-	case <-ctx.Done():
-	}
 }

@@ -6,7 +6,6 @@ import (
 	"io"
 	"log/slog"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/samsalog/samsa/internal/coord"
@@ -60,8 +59,6 @@ type Service struct {
 	o       Options
 	env     *env
 	runtime *coord.Runtime[*machine]
-	// known is the offsets topic as it was seen first (GROUP-4).
-	known atomic.Pointer[offsetsTopic]
 	// watchers are the goroutines that wait for connections to end, background those that wait for the share coordinator;
 	// ctx ends with Close.
 	watchers, background sync.WaitGroup
@@ -69,13 +66,6 @@ type Service struct {
 	cancel               context.CancelFunc
 	closed               chan struct{}
 	closing              sync.Once
-	creating             sync.Mutex
-}
-
-// offsetsTopic is an incarnation of __consumer_offsets.
-type offsetsTopic struct {
-	id         record.UUID
-	partitions int32
 }
 
 // NewService returns a coordinator that leads no partition yet.
@@ -115,6 +105,8 @@ func NewService(o Options) *Service {
 	s.env.beginShares = s.beginStates
 	s.runtime = coord.NewRuntime(coord.Options[*machine]{
 		Topic:           OffsetsTopic,
+		Find:            s.offsetsTopic,
+		Create:          o.CreateOffsetsTopic,
 		New:             func(_ int32, _ record.LeaderEpoch, t *coord.Timers) *machine { return newMachine(s.env, t) },
 		Codec:           func() record.Codec { return o.Config().Codec },
 		CommitTimeout:   o.CommitTimeout,
@@ -145,36 +137,18 @@ func (s *Service) Close() {
 	s.background.Wait()
 }
 
-// Locate returns the partition of __consumer_offsets that holds a group, for FindCoordinator. The topic is made
-// if it does not exist. A partition that is being read is waited for a little, so that the request which follows
-// finds its coordinator ready.
+// Locate returns the partition of __consumer_offsets that holds a group, see coord.Runtime.Locate.
 func (s *Service) Locate(ctx context.Context, group string) (int32, error) {
-	if s.offsetsTopic() == nil && s.o.CreateOffsetsTopic != nil {
-		if err := s.create(); err != nil {
-			return 0, err
-		}
-	}
-	p, err := s.partition(group)
-	if err != nil {
-		return p, err
-	}
-	s.runtime.AwaitSettled(ctx, p)
-	return p, nil
+	return s.runtime.Locate(ctx, group)
 }
 
-// create makes the offsets topic, once for all who ask at the same time.
-func (s *Service) create() error {
-	s.creating.Lock()
-	defer s.creating.Unlock()
-	if s.offsetsTopic() != nil {
-		return nil
+// offsetsTopic is the offsets topic of the present image; false while there is none.
+func (s *Service) offsetsTopic() (coord.Topic, bool) {
+	t := lookup(s.env.topics(), false, OffsetsTopic, record.UUID{})
+	if t == nil {
+		return coord.Topic{}, false
 	}
-	return s.o.CreateOffsetsTopic()
-}
-
-// offsetsTopic is the offsets topic of the present image; nil while there is none.
-func (s *Service) offsetsTopic() *metadata.Topic {
-	return lookup(s.env.topics(), false, OffsetsTopic, record.UUID{})
+	return coord.Topic{ID: t.ID, Partitions: int32(len(t.Partitions))}, true
 }
 
 // topicsOf reads the topics of an image each time it is asked.
@@ -190,26 +164,8 @@ func topicsOf(image func() *metadata.Image) func() topicFinder {
 	}
 }
 
-// partition is the partition of a group. A topic whose number of partitions has changed since it was seen first
-// is not served: groups would seem to be lost (GROUP-4).
-func (s *Service) partition(group string) (int32, error) {
-	t := s.offsetsTopic()
-	if t == nil || len(t.Partitions) == 0 {
-		return 0, coord.ErrNotCoordinator
-	}
-	n := int32(len(t.Partitions))
-	known := s.known.Load()
-	if known == nil || known.id != t.ID {
-		s.known.CompareAndSwap(known, &offsetsTopic{t.ID, n})
-		known = s.known.Load()
-	}
-	if known.partitions != n {
-		s.o.Logger.Error("the number of partitions of the offsets topic has changed, groups cannot be found; restart to accept it",
-			"topic", OffsetsTopic, "was", known.partitions, "is", n)
-		return 0, coord.ErrNotAvailable
-	}
-	return PartitionFor(group, n), nil
-}
+// partition is the partition of a group (GROUP-4).
+func (s *Service) partition(group string) (int32, error) { return s.runtime.PartitionOf(group) }
 
 // submit hands an operation to the shard of a group.
 func (s *Service) submit(group string, op coord.Op[*machine]) error {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"log/slog"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kerr"
@@ -18,10 +17,7 @@ import (
 const TransactionsTopic = "__transaction_state"
 
 // Topic is an incarnation of the transaction topic.
-type Topic struct {
-	ID         record.UUID
-	Partitions int32
-}
+type Topic = coord.Topic
 
 // Options configure a Service. Where no default is said, the field is required.
 type Options struct {
@@ -59,9 +55,6 @@ type Service struct {
 	o       Options
 	env     *env
 	runtime *coord.Runtime[*machine]
-	// known is the transaction topic as it was seen first: with another number of partitions its ids could not be found.
-	known    atomic.Pointer[Topic]
-	creating sync.Mutex
 	// endings are the goroutines that write markers.
 	endings sync.WaitGroup
 }
@@ -80,7 +73,9 @@ func NewService(o Options) *Service {
 	s := &Service{o: o}
 	s.env = &env{settings: o.Config, now: o.Now, logger: o.Logger, end: s.end}
 	s.runtime = coord.NewRuntime(coord.Options[*machine]{
-		Topic: TransactionsTopic,
+		Topic:  TransactionsTopic,
+		Find:   o.Topic,
+		Create: o.CreateTopic,
 		New: func(partition int32, epoch record.LeaderEpoch, t *coord.Timers) *machine {
 			return newMachine(s.env, partition, epoch, t)
 		},
@@ -109,49 +104,9 @@ func (s *Service) Close() {
 	s.endings.Wait()
 }
 
-// Locate returns the partition of __transaction_state that holds a transactional id, for FindCoordinator. The topic is
-// made if it does not exist.
+// Locate returns the partition of __transaction_state that holds a transactional id, see coord.Runtime.Locate.
 func (s *Service) Locate(ctx context.Context, id string) (int32, error) {
-	if _, ok := s.o.Topic(); !ok {
-		if err := s.create(); err != nil {
-			return 0, err
-		}
-	}
-	p, err := s.partition(id)
-	if err != nil {
-		return p, err
-	}
-	s.runtime.AwaitSettled(ctx, p)
-	return p, nil
-}
-
-// create makes the topic, once for all who ask at the same time.
-func (s *Service) create() error {
-	s.creating.Lock()
-	defer s.creating.Unlock()
-	if _, ok := s.o.Topic(); ok {
-		return nil
-	}
-	return s.o.CreateTopic()
-}
-
-// partition is the partition of a transactional id.
-func (s *Service) partition(id string) (int32, error) {
-	t, ok := s.o.Topic()
-	if !ok || t.Partitions <= 0 {
-		return 0, coord.ErrNotCoordinator
-	}
-	known := s.known.Load()
-	if known == nil || known.ID != t.ID {
-		s.known.CompareAndSwap(known, &t)
-		known = s.known.Load()
-	}
-	if known.Partitions != t.Partitions {
-		s.o.Logger.Error("the number of partitions of the transaction topic has changed, transactional ids cannot be found; restart to accept it",
-			"topic", TransactionsTopic, "was", known.Partitions, "is", t.Partitions)
-		return 0, coord.ErrNotAvailable
-	}
-	return coord.PartitionFor(id, t.Partitions), nil
+	return s.runtime.Locate(ctx, id)
 }
 
 // newProducerID takes a producer id that was never given out.
@@ -186,7 +141,7 @@ func (a *answer[T]) give(v T) { a.c <- v }
 // ask runs an operation on the shard of a transactional id and waits for its answer. run gives the answer, exactly
 // once; failed makes one out of why there is none.
 func ask[T any](s *Service, id string, run func(m *machine, a *answer[T]) coord.Result, failed func(int16) T) T {
-	p, err := s.partition(id)
+	p, err := s.runtime.PartitionOf(id)
 	if err != nil {
 		return failed(code(err))
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"log/slog"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kerr"
@@ -17,10 +16,7 @@ import (
 const StateTopic = "__share_group_state"
 
 // Topic is an incarnation of the state topic.
-type Topic struct {
-	ID         record.UUID
-	Partitions int32
-}
+type Topic = coord.Topic
 
 // Options configure a Service. Where no default is said, the field is required.
 type Options struct {
@@ -53,9 +49,6 @@ type Service struct {
 	o       Options
 	env     *env
 	runtime *coord.Runtime[*machine]
-	// known is the state topic as it was seen first: with another number of partitions states could not be found.
-	known    atomic.Pointer[Topic]
-	creating sync.Mutex
 	// prunings are the goroutines that raise log starts.
 	prunings sync.WaitGroup
 }
@@ -74,7 +67,9 @@ func NewService(o Options) *Service {
 	s := &Service{o: o}
 	s.env = &env{settings: o.Config, exists: o.Exists, prune: s.prune, now: o.Now, logger: o.Logger}
 	s.runtime = coord.NewRuntime(coord.Options[*machine]{
-		Topic: StateTopic,
+		Topic:  StateTopic,
+		Find:   o.Topic,
+		Create: o.CreateTopic,
 		New: func(partition int32, _ record.LeaderEpoch, t *coord.Timers) *machine {
 			return newMachine(s.env, partition, t)
 		},
@@ -126,49 +121,10 @@ func (s *Service) prune(partition int32, before record.Offset) {
 	})
 }
 
-// Locate returns the partition of __share_group_state that holds a share partition, named as Key.String names it. The
-// topic is made if it does not exist.
+// Locate returns the partition of __share_group_state that holds a share partition, named as Key.String names it, see
+// coord.Runtime.Locate.
 func (s *Service) Locate(ctx context.Context, key string) (int32, error) {
-	if _, ok := s.o.Topic(); !ok {
-		if err := s.create(); err != nil {
-			return 0, err
-		}
-	}
-	p, err := s.partition(key)
-	if err != nil {
-		return p, err
-	}
-	s.runtime.AwaitSettled(ctx, p)
-	return p, nil
-}
-
-// create makes the topic, once for all who ask at the same time.
-func (s *Service) create() error {
-	s.creating.Lock()
-	defer s.creating.Unlock()
-	if _, ok := s.o.Topic(); ok {
-		return nil
-	}
-	return s.o.CreateTopic()
-}
-
-// partition is the partition of the topic for a key.
-func (s *Service) partition(key string) (int32, error) {
-	t, ok := s.o.Topic()
-	if !ok || t.Partitions <= 0 {
-		return 0, coord.ErrNotCoordinator
-	}
-	known := s.known.Load()
-	if known == nil || known.ID != t.ID {
-		s.known.CompareAndSwap(known, &t)
-		known = s.known.Load()
-	}
-	if known.Partitions != t.Partitions {
-		s.o.Logger.Error("the number of partitions of the share state topic has changed, states cannot be found; restart to accept it",
-			"topic", StateTopic, "was", known.Partitions, "is", t.Partitions)
-		return 0, coord.ErrNotAvailable
-	}
-	return coord.PartitionFor(key, t.Partitions), nil
+	return s.runtime.Locate(ctx, key)
 }
 
 // decision is what a machine says about one share partition: an answer, and the record that makes it so, if any.

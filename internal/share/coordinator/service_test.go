@@ -36,7 +36,7 @@ func serve(t *testing.T, settings Settings) (*Service, *[2]*storage.Log) {
 	var s *Service
 	s = NewService(Options{
 		Config: func() Settings { return settings },
-		Topic:  func() (Topic, bool) { return Topic{record.UUID{9}, 2}, made.Load() },
+		Topic:  func() (Topic, bool) { return Topic{ID: record.UUID{9}, Partitions: 2}, made.Load() },
 		CreateTopic: func() error {
 			for i := range logs {
 				tp := record.TopicPartition{Topic: StateTopic, Partition: int32(i)}
