@@ -98,23 +98,28 @@ func (x *Offset) Lookup(target record.Offset) (record.Offset, Position, error) {
 		return x.base, 0, nil
 	}
 	rel := int64(target - x.base)
-	heap, n := v.entries(offsetEntry)
+	heap, _ := v.entries(offsetEntry)
 	if v.first > 0 && int64(int32(binary.BigEndian.Uint32(heap))) > rel {
 		return x.lookupCold(v, rel)
 	}
-	lo, hi := 0, n-v.first // entries below lo are ≤ rel, those from hi on are > rel
-	for lo < hi {
-		mid := int(uint(lo+hi) / 2)
-		if int64(int32(binary.BigEndian.Uint32(heap[mid*offsetEntry:]))) <= rel {
-			lo = mid + 1
-		} else {
-			hi = mid
-		}
-	}
-	if lo == 0 {
+	at := lastOffsetEntry(heap, rel)
+	if at < 0 {
 		return x.base, 0, nil
 	}
-	return x.entry(v.first+lo-1, heap[(lo-1)*offsetEntry:])
+	return x.entry(v.first+at, heap[at*offsetEntry:])
+}
+
+// lastOffsetEntry returns the index of the last of the given entries whose relative offset is at most rel, -1 when there
+// is none. The halves are chosen without a branch, which no processor could predict.
+func lastOffsetEntry(entries []byte, rel int64) int {
+	at, n := -1, len(entries)/offsetEntry // the answer is among at, … at+n
+	for n > 0 {
+		half := (n + 1) / 2
+		ahead := rel - int64(int32(binary.BigEndian.Uint32(entries[(at+half)*offsetEntry:])))
+		at += half &^ int(ahead>>63) // all ones when the entry is beyond rel
+		n -= half
+	}
+	return at
 }
 
 // lookupCold is Lookup among the entries that are in the file.
