@@ -221,6 +221,12 @@ func (h *host) records(group string) []record.Record {
 	if err != nil {
 		h.t.Fatal(err)
 	}
+	return h.recordsOf(p)
+}
+
+// recordsOf are the keys and values that the log of a partition holds, in order.
+func (h *host) recordsOf(p int32) []record.Record {
+	h.t.Helper()
 	l := h.parts[p].log
 	var out []record.Record
 	for at := l.LogStartOffset(); at < l.LogEndOffset(); {

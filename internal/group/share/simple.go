@@ -63,32 +63,76 @@ func balance(readers []*reader, places []place) {
 		return
 	}
 	sharing := (len(readers) + len(places) - 1) / len(places)
-	room := quotas(readers, sharing*len(places), places)
-	holders := make([][]int, len(places))
-	give := func(i, at int) {
-		p := places[at]
-		readers[i].gets[p.topic] = append(readers[i].gets[p.topic], p.n)
-		room[i]--
-		holders[at] = append(holders[at], i)
-	}
+	b := balancing{readers: readers, places: places, room: quotas(readers, sharing*len(places), places), holders: make([][]int, len(places))}
 	for i, r := range readers {
 		for at, p := range places {
-			if room[i] > 0 && len(holders[at]) < sharing && contains(r.had[p.topic], p.n) {
-				give(i, at)
+			if b.room[i] > 0 && len(b.holders[at]) < sharing && contains(r.had[p.topic], p.n) {
+				b.give(i, at)
 			}
 		}
 	}
 	for at := range places {
-		for len(holders[at]) < sharing {
-			best := -1
-			for i := range readers {
-				if (best < 0 || room[i] > room[best]) && !slices.Contains(holders[at], i) {
-					best = i
-				}
-			}
-			give(best, at)
+		for len(b.holders[at]) < sharing {
+			b.fill(at)
 		}
 	}
+	for at, p := range places {
+		for _, i := range b.holders[at] {
+			readers[i].gets[p.topic] = append(readers[i].gets[p.topic], p.n)
+		}
+	}
+}
+
+// balancing is places that are being shared out.
+type balancing struct {
+	readers []*reader
+	places  []place
+	// room is how many more places each reader shall get.
+	room []int
+	// holders are the readers of each place.
+	holders [][]int
+}
+
+func (b *balancing) give(reader, at int) {
+	b.room[reader]--
+	b.holders[at] = append(b.holders[at], reader)
+}
+
+func (b *balancing) holds(reader, at int) bool { return slices.Contains(b.holders[at], reader) }
+
+// fill gives a place one more reader: the one with the most room. If all who have room read it already, one of them
+// takes over another place of somebody who then has room. There is such a place: whoever has no room has at least as
+// many places as somebody with room, and this one is not among them.
+func (b *balancing) fill(at int) {
+	best := -1
+	for i := range b.readers {
+		if b.room[i] > 0 && (best < 0 || b.room[i] > b.room[best]) && !b.holds(i, at) {
+			best = i
+		}
+	}
+	if best < 0 {
+		best = b.makeRoom(at)
+	}
+	b.give(best, at)
+}
+
+// makeRoom finds a reader for a place by having him give another one away.
+func (b *balancing) makeRoom(at int) int {
+	taker := slices.IndexFunc(b.room, func(room int) bool { return room > 0 })
+	for other, holders := range b.holders {
+		if b.holds(taker, other) {
+			continue
+		}
+		for n, giver := range holders {
+			if !b.holds(giver, at) {
+				holders[n] = taker
+				b.room[taker]--
+				b.room[giver]++
+				return giver
+			}
+		}
+	}
+	panic("share: BUG: a partition cannot be shared out")
 }
 
 // quotas is how many of the total each reader shall get: whoever had more gets the one more that does not divide evenly.
