@@ -6,11 +6,13 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/samsalog/samsa/inspect/logfile"
 	"github.com/samsalog/samsa/storage/checkpoint"
+	"github.com/samsalog/samsa/storage/logdir"
 	"github.com/samsalog/samsa/storage/segment"
 	"github.com/samsalog/samsa/vfs"
 )
@@ -87,15 +89,55 @@ func (p *planner) checkpoints() error {
 		}
 		_, broken := checkpoint.ReadOffsets(p.o.FS, path)
 		lines, changed := p.goodLines(string(b))
+		why := "offsets that lie behind the end of their log are lowered to it"
+		if name == checkpoint.RecoveryPointFile && p.raise(&lines) {
+			why = "what lies behind the holes has been checked: a broker that was not stopped in order would drop it at its next start"
+			changed = true
+		}
 		if broken == nil && !changed {
 			continue
 		}
-		why := "offsets that lie behind the end of their log are lowered to it"
 		if broken != nil {
 			why = "the lines that can be read are kept: " + broken.Error()
 		}
 		content := fmt.Sprintf("0\n%d\n%s", len(lines), strings.Join(append(lines, ""), "\n"))
-		p.add("replace", path, -1, -1, why, func(j *journal) error { return j.replace(path, why, []byte(content)) })
+		p.add("replace", path, -1, -1, why, func(j *journal) error {
+			return errors.Join(p.flush(), j.replace(path, why, []byte(content)))
+		})
+	}
+	return nil
+}
+
+// raise lifts the recovery points of partitions with holes to the ends of their logs, unless a broker was stopped in order and
+// trusts all of them anyhow.
+func (p *planner) raise(lines *[]string) bool {
+	raised := false
+	for _, s := range p.states {
+		n, err := logdir.ParseName(filepath.Base(s.List.Dir))
+		if err != nil || n.Kind != logdir.Current || s.Facts.Raft || !s.Hole || s.Facts.Clean || s.Facts.RecoveryPoint < 0 || s.Facts.RecoveryPoint >= s.LogEnd {
+			continue
+		}
+		entry := fmt.Sprintf("%s %d ", n.TopicPartition.Topic, n.TopicPartition.Partition)
+		*lines = slices.DeleteFunc(*lines, func(line string) bool { return strings.HasPrefix(line, entry) })
+		*lines = append(*lines, entry+strconv.FormatInt(s.LogEnd, 10))
+		p.raised = append(p.raised, s)
+		raised = true
+	}
+	return raised
+}
+
+// flush makes the logs durable of which a recovery point says so.
+func (p *planner) flush() error {
+	for _, s := range p.raised {
+		for _, g := range s.Segments {
+			f, err := p.o.FS.OpenFile(s.List.Path(g.Base, segment.LogSuffix), os.O_RDWR, 0)
+			if err != nil {
+				return err
+			}
+			if err := errors.Join(f.Sync(), f.Close()); err != nil {
+				return err
+			}
+		}
 	}
 	return nil
 }

@@ -34,20 +34,49 @@ func damaged(t *testing.T) *vfs.Mem {
 // So can an undo that was interrupted.
 func TestRepairCutAnywhere(t *testing.T) {
 	origin := damaged(t)
-	want := testdir.Tree(t, origin, "/data")
-	total := int64(0)
-	step := longtest.Pick(int64(37), int64(1))
-	cuts := 0
-	for n := int64(1); ; n += step {
+	cut{t: t, options: options, step: longtest.Pick(int64(79), int64(1)), healthy: func(fsys vfs.FS) {
+		for _, f := range findings(t, fsys, "/data") {
+			if f.Rule != "offset-gap" {
+				t.Errorf("still %v", f)
+			}
+		}
+	}}.anywhere(origin)
+}
+
+// The same of what is not in damaged: strays that are brought back, topic ids, and what only the metadata log has.
+func TestRehomingCutAnywhere(t *testing.T) {
+	origin, o := misplaced(t)
+	cut{t: t, options: o, step: longtest.Pick(int64(41), int64(1)), healthy: func(fsys vfs.FS) {
+		if testdir.Missing(fsys, "/data/made-0") || testdir.Missing(fsys, "/data/trimmed-1/partition.metadata") {
+			t.Error("not mended")
+		}
+	}}.anywhere(origin)
+}
+
+// cut is a repair that power failures interrupt.
+type cut struct {
+	t       *testing.T
+	options func(fsys vfs.FS) Options
+	// step: every so many operations.
+	step int64
+	// healthy looks at the directory after a whole repair.
+	healthy func(fsys vfs.FS)
+}
+
+func (c cut) anywhere(origin *vfs.Mem) {
+	t := c.t
+	want := testdir.Tree(t, origin, "/")
+	total, cuts := int64(0), 0
+	for n := int64(1); ; n += c.step {
 		fsys := origin.Crash()
 		stop := errors.New("power failure")
-		cut := vfs.NewFault(fsys, func(o vfs.Op) error {
+		failing := vfs.NewFault(fsys, func(o vfs.Op) error {
 			if o.N >= n && o.Kind.Changes() {
 				return stop
 			}
 			return nil
 		})
-		_, err := Run(context.Background(), options(cut), nil)
+		_, err := Run(context.Background(), c.options(failing), nil)
 		if err == nil {
 			total = n
 			break
@@ -55,21 +84,19 @@ func TestRepairCutAnywhere(t *testing.T) {
 		cuts++
 		for _, left := range []*vfs.Mem{fsys.Crash(), fsys.CrashKeeping(uint64(n))} {
 			again := left.Crash()
-			result, err := Run(context.Background(), options(again), nil)
-			if err != nil {
+			if _, err := Run(context.Background(), c.options(again), nil); err != nil {
 				t.Fatalf("cut at %d: going on: %v", n, err)
 			}
-			for _, f := range findings(t, again, "/data") {
-				if f.Rule != "offset-gap" {
-					t.Fatalf("cut at %d: still %v", n, f)
-				}
+			c.healthy(again)
+			journals, err := Journals(again, c.home(again))
+			if err != nil || len(journals) != 1 {
+				t.Fatalf("cut at %d: journals %v: %v", n, journals, err)
 			}
-			if _, err := Undo(context.Background(), again, result.Journal); err != nil {
+			if _, err := Undo(context.Background(), again, journals[0]); err != nil {
 				t.Fatalf("cut at %d: undo after going on: %v", n, err)
 			}
-			testdir.Same(t, testdir.Tree(t, again, "/data"), want)
-			journals, err := Journals(left, "/data")
-			if err != nil {
+			testdir.Same(t, testdir.Tree(t, again, "/"), want)
+			if journals, err = Journals(left, c.home(left)); err != nil {
 				t.Fatal(err)
 			}
 			for _, j := range journals {
@@ -77,44 +104,53 @@ func TestRepairCutAnywhere(t *testing.T) {
 					t.Fatalf("cut at %d: undo: %v", n, err)
 				}
 			}
-			testdir.Same(t, testdir.Tree(t, left, "/data"), want)
+			testdir.Same(t, testdir.Tree(t, left, "/"), want)
 			if t.Failed() {
 				t.Fatalf("cut at %d", n)
 			}
 		}
 	}
 	t.Logf("cut at %d places of %d operations", cuts, total)
-	undoCutAnywhere(t, origin, want, step)
+	c.undo(origin, want)
 }
 
-func undoCutAnywhere(t *testing.T, origin *vfs.Mem, want map[string]string, step int64) {
+// home is where the journal lies.
+func (c cut) home(fsys vfs.FS) string {
+	if o := c.options(fsys); o.Free != nil {
+		return o.Free.Aside
+	}
+	return "/data"
+}
+
+func (c cut) undo(origin *vfs.Mem, want map[string]string) {
+	t := c.t
 	repaired := origin.Crash()
-	result, err := Run(context.Background(), options(repaired), nil)
+	result, err := Run(context.Background(), c.options(repaired), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	testdir.SyncAll(t, repaired, "/")
-	for n := int64(1); ; n += step {
+	for n := int64(1); ; n += c.step {
 		fsys := repaired.Crash()
-		cut := vfs.NewFault(fsys, func(o vfs.Op) error {
+		failing := vfs.NewFault(fsys, func(o vfs.Op) error {
 			if o.N >= n && o.Kind.Changes() {
 				return errors.New("power failure")
 			}
 			return nil
 		})
-		if _, err := Undo(context.Background(), cut, result.Journal); err == nil {
+		if _, err := Undo(context.Background(), failing, result.Journal); err == nil {
 			return
 		}
 		left := fsys.Crash()
-		if journals, err := Journals(left, "/data"); err != nil || len(journals) == 1 {
-			if _, err := Run(context.Background(), options(left.Crash()), nil); n > 20 && !errors.Is(err, ErrUnfinished) && err != nil {
+		if journals, err := Journals(left, c.home(left)); err != nil || len(journals) == 1 {
+			if _, err := Run(context.Background(), c.options(left.Crash()), nil); n > 20 && !errors.Is(err, ErrUnfinished) && err != nil {
 				t.Fatalf("undo cut at %d: %v", n, err)
 			}
 			if _, err := Undo(context.Background(), left, result.Journal); err != nil {
 				t.Fatalf("undo cut at %d: %v", n, err)
 			}
 		}
-		testdir.Same(t, testdir.Tree(t, left, "/data"), want)
+		testdir.Same(t, testdir.Tree(t, left, "/"), want)
 		if t.Failed() {
 			t.Fatalf("undo cut at %d", n)
 		}

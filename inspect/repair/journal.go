@@ -16,15 +16,21 @@ import (
 	"github.com/samsalog/samsa/vfs"
 )
 
-// op is one line of the journal: a change that is about to be made. Paths are relative to the journal's directory.
+// op is one line of the journal: a change that is about to be made. Path and To are relative to
+// the directory that is repaired, Saved and Staged to the journal's.
 type op struct {
-	// Op is replace, move, cut, splice or patch; begin and end enclose them, undo says that undoing has begun.
-	Op   string `json:"op"`
+	// Op is replace, move, cut, splice, patch, rename, aside or rmdir; begin and end enclose them, undo says that undoing has
+	// begun.
+	Op string `json:"op"`
+	// Root is the directory that was repaired, if it is not the journal's own; begin tells it.
+	Root string `json:"root,omitempty"`
 	Path string `json:"path,omitempty"`
+	// To is the new name of what rename renames.
+	To string `json:"to,omitempty"`
 	// Saved is where what was there is kept, Staged where what comes is ready.
 	Saved  string `json:"saved,omitempty"`
 	Staged string `json:"staged,omitempty"`
-	// From and Size: cut takes the bytes From … Size-1; splice makes a file of Size bytes shorter.
+	// From and Size: cut takes the bytes From … Size-1; splice makes a file of Size bytes shorter; aside takes one away.
 	From int64 `json:"from,omitempty"`
 	Size int64 `json:"size,omitempty"`
 	// Ranges are what splice takes out, in the old file.
@@ -51,12 +57,13 @@ const (
 
 // journal is an open journal.
 type journal struct {
-	fs   vfs.FS
-	dir  string
-	name string
-	f    vfs.File
-	size int64
-	n    int
+	fs vfs.FS
+	// dir is the directory that is repaired, home where the journal and its files lie: the same, but where room is made.
+	dir, home string
+	name      string
+	f         vfs.File
+	size      int64
+	n         int
 }
 
 // Journals lists the journals in a directory, oldest first.
@@ -74,15 +81,55 @@ func Journals(fsys vfs.FS, dir string) ([]string, error) {
 	return all, nil
 }
 
-func createJournal(fsys vfs.FS, dir string, now time.Time) (*journal, error) {
+// journalsOf lists the journals in home that are about dir.
+func journalsOf(fsys vfs.FS, dir, home string) ([]string, error) {
+	all, err := Journals(fsys, home)
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(all, func(path string) bool {
+		root, err := rootOf(fsys, path)
+		return err == nil && root != "" && root != absolute(dir)
+	}), nil
+}
+
+// rootOf is the directory that a journal is about; "" if a power failure came before its first line, so that it tells nothing.
+func rootOf(fsys vfs.FS, path string) (string, error) {
+	b, err := readFile(fsys, path)
+	if err != nil {
+		return "", err
+	}
+	line, _, whole := bytes.Cut(b, []byte("\n"))
+	var o op
+	switch {
+	case !whole || json.Unmarshal(line, &o) != nil:
+		return "", nil
+	case o.Root != "":
+		return o.Root, nil
+	}
+	return absolute(filepath.Dir(path)), nil
+}
+
+func absolute(dir string) string {
+	if abs, err := filepath.Abs(dir); err == nil {
+		return abs
+	}
+	return dir
+}
+
+func createJournal(fsys vfs.FS, dir, home string, now time.Time) (*journal, error) {
 	stamp := now.UTC().Format("20060102T150405.000000000")
-	j := &journal{fs: fsys, dir: dir, name: prefix + strings.ReplaceAll(stamp, ".", "-")}
-	f, err := fsys.OpenFile(j.path(j.name+journalSuffix), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o644)
+	j := &journal{fs: fsys, dir: dir, home: home, name: prefix + strings.ReplaceAll(stamp, ".", "-")}
+	f, err := fsys.OpenFile(j.own(j.name+journalSuffix), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {
 		return nil, err
 	}
 	j.f = f
-	if err := errors.Join(j.write(op{Op: "begin"}), fsys.SyncDir(dir)); err != nil {
+	begin := op{Op: "begin"}
+	if home != dir {
+		begin.Root = absolute(dir)
+	}
+	if err := errors.Join(j.write(begin), fsys.SyncDir(home)); err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
 	return j, nil
@@ -90,11 +137,18 @@ func createJournal(fsys vfs.FS, dir string, now time.Time) (*journal, error) {
 
 // openJournal reads a journal and opens it to go on. A last line that is not whole was never acted on, and is cut.
 func openJournal(fsys vfs.FS, path string) (*journal, []op, error) {
+	root, err := rootOf(fsys, path)
+	if err != nil {
+		return nil, nil, err
+	}
+	if root == "" {
+		root = filepath.Dir(path)
+	}
 	f, err := fsys.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {
 		return nil, nil, err
 	}
-	j := &journal{fs: fsys, dir: filepath.Dir(path), name: strings.TrimSuffix(filepath.Base(path), journalSuffix), f: f}
+	j := &journal{fs: fsys, dir: root, home: filepath.Dir(path), name: strings.TrimSuffix(filepath.Base(path), journalSuffix), f: f}
 	ops, err := j.load()
 	if err != nil {
 		return nil, nil, errors.Join(fmt.Errorf("%s: %w", path, err), f.Close())
@@ -121,8 +175,10 @@ func (j *journal) load() ([]op, error) {
 		if !whole || json.Unmarshal(line, &o) != nil {
 			break
 		}
-		if o.Path != "" && !filepath.IsLocal(o.Path) || o.Saved != "" && !filepath.IsLocal(o.Saved) || o.Staged != "" && !filepath.IsLocal(o.Staged) {
-			return nil, fmt.Errorf("line %d leads out of the directory", len(ops)+1)
+		for _, path := range []string{o.Path, o.To, o.Saved, o.Staged} {
+			if path != "" && !filepath.IsLocal(path) {
+				return nil, fmt.Errorf("line %d leads out of the directory", len(ops)+1)
+			}
 		}
 		ops = append(ops, o)
 		j.size += int64(len(line) + 1)
@@ -149,7 +205,16 @@ func (j *journal) write(o op) error {
 	return j.f.Sync()
 }
 
-func (j *journal) path(name string) string { return filepath.Join(j.dir, filepath.FromSlash(name)) }
+// path is that of a file of the directory, own that of one of the journal's; "" for none.
+func (j *journal) path(name string) string { return join(j.dir, name) }
+func (j *journal) own(name string) string  { return join(j.home, name) }
+
+func join(dir, name string) string {
+	if name == "" {
+		return ""
+	}
+	return filepath.Join(dir, filepath.FromSlash(name))
+}
 
 // file is the name of a new file that belongs to the journal.
 func (j *journal) file(of, kind string) string {
@@ -158,13 +223,13 @@ func (j *journal) file(of, kind string) string {
 }
 
 func (j *journal) rel(path string) (string, error) {
-	rel, err := filepath.Rel(j.dir, path)
+	rel, err := filepath.Rel(absolute(j.dir), absolute(path))
 	return filepath.ToSlash(rel), err
 }
 
 // sweep removes files of the journal that no line of it speaks of: they were being prepared when it ended.
 func (j *journal) sweep(ops []op) error {
-	entries, err := j.fs.ReadDir(j.dir)
+	entries, err := j.fs.ReadDir(j.home)
 	if err != nil {
 		return err
 	}
@@ -172,7 +237,7 @@ func (j *journal) sweep(ops []op) error {
 		name := e.Name()
 		known := slices.ContainsFunc(ops, func(o op) bool { return o.Saved == name || o.Staged == name })
 		if strings.HasPrefix(name, j.name+"-") && !known {
-			if err := j.fs.Remove(j.path(name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			if err := j.fs.Remove(j.own(name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 				return err
 			}
 		}

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/samsalog/samsa/storage/segment"
 	"github.com/samsalog/samsa/vfs"
 )
 
@@ -19,7 +20,7 @@ func exists(fsys vfs.FS, path string) bool {
 
 // apply makes the change of a journal line, also if it was made already, or in part (REP-2).
 func (j *journal) apply(o op) error {
-	path, saved, staged := j.path(o.Path), j.path(o.Saved), j.path(o.Staged)
+	path, saved, staged := j.path(o.Path), j.own(o.Saved), j.own(o.Staged)
 	switch o.Op {
 	case "move":
 		if exists(j.fs, path) {
@@ -45,13 +46,19 @@ func (j *journal) apply(o op) error {
 		return errors.Join(j.rename(staged, path), j.fs.Chtimes(path, time.Unix(0, o.ModTime)))
 	case "patch":
 		return j.with(path, func(f vfs.File) error { return writeSync(f, o.New, o.From) }, o.ModTime)
+	case "rename":
+		if exists(j.fs, path) && !exists(j.fs, j.path(o.To)) {
+			return j.rename(path, j.path(o.To))
+		}
+	case "aside", "rmdir":
+		return j.remove(path)
 	}
 	return nil
 }
 
 // revert takes the change of a journal line back, also if it was never made, or only in part, or taken back already.
 func (j *journal) revert(o op) error {
-	path, saved, staged := j.path(o.Path), j.path(o.Saved), j.path(o.Staged)
+	path, saved, staged := j.path(o.Path), j.own(o.Saved), j.own(o.Staged)
 	switch o.Op {
 	case "move":
 		if exists(j.fs, saved) {
@@ -59,8 +66,8 @@ func (j *journal) revert(o op) error {
 		}
 	case "replace":
 		switch {
-		case o.Saved == "" && !exists(j.fs, staged) && exists(j.fs, path):
-			return j.remove(path)
+		case o.Saved == "": // there was no such file; after a power failure it may have both names
+			return errors.Join(j.remove(path), j.remove(staged))
 		case o.Saved != "" && exists(j.fs, saved):
 			return errors.Join(j.rename(saved, path), j.remove(staged))
 		}
@@ -78,13 +85,44 @@ func (j *journal) revert(o op) error {
 		return j.unsplice(o)
 	case "patch":
 		return j.with(path, func(f vfs.File) error { return writeSync(f, o.Old, o.From) }, o.ModTime)
+	case "rename":
+		if to := j.path(o.To); exists(j.fs, to) && !exists(j.fs, path) {
+			return j.rename(to, path)
+		}
+	case "rmdir":
+		return errors.Join(j.fs.MkdirAll(path, 0o755), j.fs.SyncDir(filepath.Dir(path)))
+	case "aside":
+		return j.bringBack(o)
 	}
 	return nil
 }
 
+// bringBack copies a file back that was taken to another file system.
+func (j *journal) bringBack(o op) error {
+	path, saved := j.path(o.Path), j.own(o.Saved)
+	if !exists(j.fs, saved) {
+		return nil
+	}
+	if !exists(j.fs, path) {
+		part := path + segment.TmpSuffix
+		f, err := j.fs.OpenFile(part, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o644)
+		if err != nil {
+			return err
+		}
+		err = j.copyInto(f, 0, saved, 0, o.Size)
+		if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+			return err
+		}
+		if err := errors.Join(j.fs.Chtimes(part, time.Unix(0, o.ModTime)), j.rename(part, path)); err != nil {
+			return err
+		}
+	}
+	return j.remove(saved)
+}
+
 // unsplice puts the ranges that were taken out of a file back in.
 func (j *journal) unsplice(o op) error {
-	path, saved, staged := j.path(o.Path), j.path(o.Saved), j.path(o.Staged)
+	path, saved, staged := j.path(o.Path), j.own(o.Saved), j.own(o.Staged)
 	if !exists(j.fs, saved) {
 		return nil
 	}
@@ -180,7 +218,7 @@ func (j *journal) rename(from, to string) error {
 }
 
 func (j *journal) remove(path string) error {
-	if path == j.dir { // no such file in this line
+	if path == "" { // no such file in this line
 		return nil
 	}
 	if err := j.fs.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {

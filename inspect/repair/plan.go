@@ -5,9 +5,11 @@ import (
 	"fmt"
 	"math"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
+	"github.com/samsalog/samsa/inspect/logfile"
 	"github.com/samsalog/samsa/inspect/verify"
 	"github.com/samsalog/samsa/storage/segment"
 	"github.com/samsalog/samsa/vfs"
@@ -23,6 +25,10 @@ type Options struct {
 	Dir string
 	// Leftovers takes files away that a deletion, compaction or write has left.
 	Leftovers bool
+	// Metadata tells what the metadata log of the cluster says, whenever a plan is made; nil, or a nil result: it is not known.
+	Metadata func() (*Metadata, error)
+	// Free, if set, makes room and does nothing else.
+	Free *Free
 	// Now stamps the journal; nil stands for time.Now.
 	Now func() time.Time
 }
@@ -39,7 +45,7 @@ func (o *Options) complete() {
 
 // Action is one thing to do.
 type Action struct {
-	// Kind is patch, quarantine, cut, rebuild, replace or move.
+	// Kind is patch, quarantine, cut, rebuild, replace, move, rename, rmdir or aside.
 	Kind string `json:"kind"`
 	Path string `json:"path"`
 	// Position and Length are the bytes concerned; -1: the whole file.
@@ -65,6 +71,8 @@ type Plan struct {
 	Actions []Action
 	// Findings are what cannot be repaired here, such as records that are missing.
 	Findings []verify.Finding
+	// Short is how many bytes less than Free asks for there will be.
+	Short int64
 }
 
 // planner turns what verify learns into actions.
@@ -72,21 +80,44 @@ type planner struct {
 	o    *Options
 	plan *Plan
 	ends map[string]int64 // by partition directory, after the repair
+	// states are the partitions by the name of their directory, in the order of names.
+	states []*verify.State
+	// known is what the metadata log says, nil: nothing.
+	known *known
+	// mended are files that verify has found wrong and an action makes right.
+	mended map[string]bool
+	// raised are partitions whose recovery point is lifted.
+	raised []*verify.State
+	// cleared are directories that go.
+	cleared map[string]bool
 }
 
 // MakePlan looks at the directory and says what would be done. It changes nothing.
 func MakePlan(ctx context.Context, o Options) (*Plan, error) {
 	o.complete()
-	p := &planner{o: &o, plan: &Plan{}, ends: map[string]int64{}}
+	if o.Free != nil {
+		return o.freePlan(ctx)
+	}
+	p := &planner{o: &o, plan: &Plan{}, ends: map[string]int64{}, mended: map[string]bool{}, cleared: map[string]bool{}}
 	v := verify.Options{FS: o.FS, Path: o.Dir, Notes: true}
 	v.Partition = p.partition
 	_, err := verify.Run(ctx, v, p.finding)
 	if err != nil {
 		return nil, err
 	}
+	if err := p.ask(); err != nil {
+		return nil, err
+	}
+	for _, s := range p.states {
+		p.stray(s)
+	}
+	for _, s := range p.states {
+		p.identity(s)
+	}
 	if err := p.checkpoints(); err != nil {
 		return nil, err
 	}
+	p.plan.Findings = slices.DeleteFunc(p.plan.Findings, func(f verify.Finding) bool { return p.mended[f.File] })
 	return p.plan, nil
 }
 
@@ -108,6 +139,7 @@ func (p *planner) partition(dir string, s *verify.State) {
 		return
 	}
 	p.ends[filepath.Base(dir)] = s.LogEnd
+	p.states = append(p.states, s)
 	txns := false
 	for i := range s.Segments {
 		p.segment(s, &s.Segments[i])
@@ -133,12 +165,24 @@ func (p *planner) partition(dir string, s *verify.State) {
 		}
 		p.add("replace", path, -1, -1, "the leader epochs are taken from the batches", func(j *journal) error { return j.replace(path, "leader epochs from the batches", []byte(b.String())) })
 	}
+	p.raft(s)
 	if p.o.Leftovers {
-		for _, name := range s.List.Leftovers {
-			path := filepath.Join(dir, name)
+		for _, path := range leftovers(s.List) {
 			p.add("move", path, -1, -1, "a leftover", func(j *journal) error { return j.move(path, "leftover") })
 		}
 	}
+}
+
+// leftovers are files that a broker would remove at its next start. While compaction's output is being swapped in, what was
+// there before is needed to finish it.
+func leftovers(list *logfile.Partition) (paths []string) {
+	for _, name := range list.Leftovers {
+		if filepath.Ext(name) == segment.SwapSuffix {
+			return nil
+		}
+		paths = append(paths, filepath.Join(list.Dir, name))
+	}
+	return paths
 }
 
 // segment plans for one segment: headers first, then what is no batch, then the indexes.

@@ -77,7 +77,14 @@ func Run(ctx context.Context, o Options, each func(Action)) (result *Result, err
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, unlock()) }()
-	j, err := unfinished(o.FS, dir)
+	home := dir
+	if o.Free != nil {
+		home = filepath.Clean(o.Free.Aside)
+		if err := o.Free.ready(o.FS, dir); err != nil {
+			return nil, err
+		}
+	}
+	j, err := unfinished(o.FS, dir, home)
 	if err != nil {
 		return nil, err
 	}
@@ -89,11 +96,11 @@ func Run(ctx context.Context, o Options, each func(Action)) (result *Result, err
 		return result, nil
 	}
 	if j == nil {
-		if j, err = createJournal(o.FS, dir, o.Now()); err != nil {
+		if j, err = createJournal(o.FS, dir, home, o.Now()); err != nil {
 			return result, err
 		}
 	}
-	result.Journal = j.path(j.name + journalSuffix)
+	result.Journal = j.own(j.name + journalSuffix)
 	for plan, round := result.Plan, 1; len(plan.Actions) > 0 && round <= rounds; round++ {
 		if err := result.carryOut(ctx, j, plan, each); err != nil {
 			return result, closing(j, err)
@@ -134,8 +141,8 @@ func closing(j *journal, err error) error {
 }
 
 // unfinished opens the journal of a repair that was interrupted, after making its last change whole; nil if there is none.
-func unfinished(fsys vfs.FS, dir string) (*journal, error) {
-	paths, err := Journals(fsys, dir)
+func unfinished(fsys vfs.FS, dir, home string) (*journal, error) {
+	paths, err := journalsOf(fsys, dir, home)
 	if err != nil || len(paths) == 0 {
 		return nil, err
 	}
@@ -148,6 +155,8 @@ func unfinished(fsys vfs.FS, dir string) (*journal, error) {
 		return nil, closing(j, fmt.Errorf("%s: %w", paths[len(paths)-1], ErrUnfinished))
 	case len(ops) > 0 && ops[len(ops)-1].Op == "end":
 		return nil, j.close()
+	case len(ops) == 0 && home != dir: // it tells nothing, not even of what it is about
+		return nil, errors.Join(j.close(), fsys.Remove(paths[len(paths)-1]))
 	case len(ops) > 0:
 		if err := j.apply(ops[len(ops)-1]); err != nil {
 			return nil, closing(j, err)
@@ -165,13 +174,19 @@ func Undo(ctx context.Context, fsys vfs.FS, path string) (n int, err error) {
 	if fsys == nil {
 		fsys = vfs.NewOS()
 	}
-	dir := filepath.Dir(path)
+	dir, err := rootOf(fsys, path)
+	if err != nil {
+		return 0, err
+	}
+	if dir == "" {
+		dir = filepath.Dir(path)
+	}
 	unlock, err := lock(fsys, dir)
 	if err != nil {
 		return 0, err
 	}
 	defer func() { err = errors.Join(err, unlock()) }()
-	later, err := laterThan(fsys, path)
+	later, err := laterThan(fsys, dir, path)
 	if err != nil {
 		return 0, err
 	}
@@ -197,12 +212,12 @@ func Undo(ctx context.Context, fsys vfs.FS, path string) (n int, err error) {
 	if err := closing(j, j.sweep(nil)); err != nil {
 		return n, err
 	}
-	return n, errors.Join(fsys.Remove(path), fsys.SyncDir(dir))
+	return n, errors.Join(fsys.Remove(path), fsys.SyncDir(filepath.Dir(path)))
 }
 
-// laterThan is a journal that was begun after the one at path.
-func laterThan(fsys vfs.FS, path string) (string, error) {
-	all, err := Journals(fsys, filepath.Dir(path))
+// laterThan is a journal about dir that was begun after the one at path.
+func laterThan(fsys vfs.FS, dir, path string) (string, error) {
+	all, err := journalsOf(fsys, dir, filepath.Dir(path))
 	if errors.Is(err, fs.ErrNotExist) || err != nil || len(all) == 0 {
 		return "", err
 	}

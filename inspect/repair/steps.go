@@ -3,6 +3,7 @@ package repair
 import (
 	"errors"
 	"os"
+	"path/filepath"
 
 	"github.com/samsalog/samsa/vfs"
 )
@@ -26,14 +27,14 @@ func (j *journal) modTime(path string) (int64, int64, error) {
 
 // stage writes a file of the journal, durably.
 func (j *journal) stage(name string, write func(vfs.File) error) error {
-	f, err := j.fs.OpenFile(j.path(name), os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o644)
+	f, err := j.fs.OpenFile(j.own(name), os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o644)
 	if err != nil {
 		return err
 	}
 	if err := errors.Join(write(f), f.Sync(), f.Close()); err != nil {
 		return err
 	}
-	return j.fs.SyncDir(j.dir)
+	return j.fs.SyncDir(j.home)
 }
 
 // replace gives a file new content; what was there is saved.
@@ -127,6 +128,40 @@ func (j *journal) patch(path, why string, at int64, old, right []byte) error {
 	}
 	o := op{Op: "patch", Path: rel, From: at, Old: old, New: right, Why: why}
 	if o.ModTime, _, err = j.modTime(path); err != nil {
+		return err
+	}
+	return j.do(o)
+}
+
+// rehome gives a directory another name beside its own.
+func (j *journal) rehome(from, to, why string) error {
+	rel, err := j.rel(from)
+	if err != nil {
+		return err
+	}
+	return j.do(op{Op: "rename", Path: rel, To: filepath.Base(to), Why: why})
+}
+
+// rmdir removes an empty directory.
+func (j *journal) rmdir(path, why string) error {
+	rel, err := j.rel(path)
+	if err != nil {
+		return err
+	}
+	return j.do(op{Op: "rmdir", Path: rel, Why: why})
+}
+
+// aside takes a file away to the journal's directory, which is on another file system.
+func (j *journal) aside(path, why string) error {
+	rel, err := j.rel(path)
+	if err != nil {
+		return err
+	}
+	o := op{Op: "aside", Path: rel, Saved: j.file(path, "saved"), Why: why}
+	if o.ModTime, o.Size, err = j.modTime(path); err != nil {
+		return err
+	}
+	if err := j.stage(o.Saved, func(f vfs.File) error { return j.copyInto(f, 0, path, 0, o.Size) }); err != nil {
 		return err
 	}
 	return j.do(o)

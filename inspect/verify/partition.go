@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"slices"
 
 	"github.com/samsalog/samsa/inspect/logfile"
 	"github.com/samsalog/samsa/record"
@@ -74,11 +75,16 @@ type State struct {
 	Segments []SegmentState
 	// LogEnd is the offset after the last valid batch.
 	LogEnd int64
+	// Hole: offsets are missing, or will be when damage is taken out, and records follow.
+	Hole bool
 	// Epochs are the leader epochs as the batches tell them.
 	Epochs []epoch.Entry
 	// BadEpochs, BadMetadata: the file is missing or wrong. BadSnapshots are names of snapshots that are wrong.
 	BadEpochs, BadMetadata bool
 	BadSnapshots           []string
+	// BadCheckpoints are names of metadata snapshots that are wrong. BadQuorum: quorum-state is.
+	BadCheckpoints []string
+	BadQuorum      bool
 	// Batches and Bytes count what is valid.
 	Batches, Bytes int64
 }
@@ -168,9 +174,13 @@ func (c *checker) end() {
 	}
 	c.state.LogEnd = c.next
 	if !c.compacted {
+		c.state.Hole = len(c.pending) > 0
 		for _, f := range c.pending {
 			c.out(f)
 		}
+	}
+	for _, s := range c.state.Segments {
+		c.state.Hole = c.state.Hole || slices.ContainsFunc(s.Damage, func(d Damage) bool { return s.Sealed || !d.Tail })
 	}
 	c.epochHistory()
 	c.watermarks()

@@ -183,6 +183,7 @@ func (c *checker) quorumState() {
 		err = errors.New("data_version or leaderEpoch is missing or unknown")
 	}
 	if err != nil {
+		c.state.BadQuorum = true
 		c.out(about(QuorumState, Error, path, err.Error(), "The node cannot start: it no longer knows whom it voted for"))
 	}
 }
@@ -217,6 +218,7 @@ func (c *checker) metadataSnapshot(name string) {
 	r := logfile.NewReader(f, 0, f.SizeInBytes)
 	defer r.Close()
 	bad := func(pos int64, what string) {
+		c.state.BadCheckpoints = append(c.state.BadCheckpoints, name)
 		c.out(at(MetaSnapshot, Error, path, pos, f.SizeInBytes-pos, what, "A node that starts from it does not know the cluster; an older snapshot with the log behind it may"))
 	}
 	n, footer := 0, false

@@ -69,6 +69,7 @@ func edges() []edge {
 		{"inspect/repair", "inspect/verify", "what is wrong"},
 		{"inspect/repair", "record", "batches"},
 		{"inspect/repair", "storage/checkpoint", "names and reading of checkpoints"},
+		{"inspect/repair", "storage/logdir", "names of partition directories"},
 		{"inspect/repair", "storage/producer", "the replay that transaction indexes are made from"},
 		{"inspect/repair", "storage/segment", "names of files, end markers"},
 		{"inspect/repair", "vfs", "files and the lock"},

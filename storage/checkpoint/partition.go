@@ -63,18 +63,19 @@ func splitColon(line string) (key, value string, ok bool) {
 
 // WritePartitionMetadata replaces the partition.metadata file at path. It has no newline at its end.
 func WritePartitionMetadata(fsys vfs.FS, path string, topicID record.UUID) error {
-	return WriteAtomic(fsys, path, partitionMetadata(topicID))
+	return WriteAtomic(fsys, path, PartitionMetadata(topicID))
 }
 
 // CreatePartitionMetadata is WritePartitionMetadata in a new directory, which the caller syncs when it has put the other
 // files into it.
 func CreatePartitionMetadata(fsys vfs.FS, path string, topicID record.UUID) error {
-	if err := writeSynced(fsys, path+Suffix, partitionMetadata(topicID)); err != nil {
+	if err := writeSynced(fsys, path+Suffix, PartitionMetadata(topicID)); err != nil {
 		return err
 	}
 	return fsys.Rename(path+Suffix, path)
 }
 
-func partitionMetadata(topicID record.UUID) []byte {
+// PartitionMetadata is the content of a partition.metadata file.
+func PartitionMetadata(topicID record.UUID) []byte {
 	return fmt.Appendf(nil, "version: 0\ntopic_id: %s", topicID)
 }
