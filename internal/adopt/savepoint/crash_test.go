@@ -4,11 +4,15 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/samsalog/samsa"
 	"github.com/samsalog/samsa/internal/longtest"
+	"github.com/samsalog/samsa/internal/metadata"
+	"github.com/samsalog/samsa/internal/stored"
+	"github.com/samsalog/samsa/storage/checkpoint"
 	"github.com/samsalog/samsa/vfs"
 )
 
@@ -31,10 +35,11 @@ func lefts(m *vfs.Mem, seed uint64) []*vfs.Mem { return []*vfs.Mem{m.Crash(), m.
 func TestCreateCutAnywhere(t *testing.T) {
 	origin := vfs.NewMem()
 	unpack(t, origin, "kafka-4.4.0-clean", "/data")
+	must(t, origin.MkdirAll("/save", 0o755))
 	syncAll(t, origin, "/")
 	want := tree(t, origin, "/data")
 	cuts := 0
-	for n := int64(1); ; n += longtest.Pick(int64(53), int64(1)) {
+	for n := int64(1); ; n += longtest.Pick(int64(53), int64(5)) {
 		mem := origin.Crash()
 		if _, err := Create(context.Background(), Options{FS: cutAt(mem, n), Dirs: []string{"/data"}, File: "/save/one"}); err == nil {
 			break
@@ -64,7 +69,8 @@ func removeIf(fsys vfs.FS, path string) error {
 	return fsys.Remove(path)
 }
 
-// used is a directory with a savepoint, after a broker has worked on it and somebody has turned it upside down.
+// used is a directory with a savepoint, after a broker has worked on it: it has made and dropped snapshots and segments of the metadata,
+// rolled, retained, compacted and deleted.
 func used(t *testing.T, seed uint64) (mem *vfs.Mem, want map[string]string) {
 	mem = vfs.NewMem()
 	unpack(t, mem, "kafka-4.4.0-clean", "/data")
@@ -73,16 +79,40 @@ func used(t *testing.T, seed uint64) (mem *vfs.Mem, want map[string]string) {
 	syncAll(t, mem, "/")
 	w := &workload{t: t, seed: seed, fs: mem, dirs: []string{"/data"}}
 	w.run(1)
+	churn(t, mem)
+	if _, err := mem.Stat("/data/__cluster_metadata-0/00000000000000000000.log"); err == nil {
+		t.Error("the first segment of the metadata log is still there")
+	}
 	syncAll(t, mem, "/")
-	return mem, want
+	return mem.Crash(), want
+}
+
+// churn writes metadata until the log has rolled and older segments and snapshots were dropped.
+func churn(t *testing.T, mem *vfs.Mem) {
+	t.Helper()
+	meta, err := checkpoint.ReadMetaProperties(mem, "/data/meta.properties")
+	must(t, err)
+	now := time.UnixMilli(1900000000000)
+	s, err := metadata.Open(metadata.Options{
+		FS: mem, Handles: vfs.NewHandles(mem, 10), Dir: "/data", NodeID: meta.NodeID, ClusterID: meta.ClusterID, DirectoryID: meta.DirectoryID,
+		SegmentBytes: 20_000, Snapshots: metadata.SnapshotPolicy{MaxNewBytes: 30_000, RetentionBytes: 60_000}, Now: func() time.Time { return now },
+	})
+	must(t, err)
+	for i := range 60 {
+		value := strings.Repeat("x", 2000+i)
+		_, err := s.Append(&stored.ConfigRecord{ResourceType: metadata.TopicResource, ResourceName: "first", Name: "follower.replication.throttled.replicas", Value: &value})
+		must(t, err)
+	}
+	must(t, s.Close())
 }
 
 // Rollback cut at every operation: another one completes it. At some places a broker is started in between, and it starts.
 func TestRollbackCutAnywhere(t *testing.T) {
-	for seed := range longtest.Pick(uint64(1), uint64(4)) {
+	for seed := range longtest.Pick(uint64(1), uint64(3)) {
 		origin, want := used(t, seed)
+		before := tree(t, origin, "/data")
 		cuts, started := 0, 0
-		for n := int64(1 + seed); ; n += longtest.Pick(int64(41), int64(1)) {
+		for n := int64(1 + seed); ; n += longtest.Pick(int64(29), int64(3)) {
 			mem := origin.Crash()
 			if _, err := Rollback(context.Background(), cutAt(mem, n), "/save/one", nil); err == nil {
 				sameTree(t, tree(t, mem, "/data"), want)
@@ -90,7 +120,9 @@ func TestRollbackCutAnywhere(t *testing.T) {
 			}
 			cuts++
 			for i, left := range lefts(mem, uint64(n)) {
-				if (cuts+i)%int(longtest.Pick(3, 4)) == 0 {
+				trustedOnlyWhole(t, left, before, want)
+				readable(t, left)
+				if (cuts+i)%longtest.Pick(8, 6) == 0 {
 					started++
 					runBroker(t, left)
 				}
@@ -102,6 +134,40 @@ func TestRollbackCutAnywhere(t *testing.T) {
 			}
 		}
 		t.Logf("seed %d: cut at %d places; a broker started at %d of them", seed, cuts, started)
+	}
+}
+
+// trustedOnlyWhole is SAV-4: where a broker finds the marker or recovery points, all files are those of before, or all those of the savepoint.
+func trustedOnlyWhole(t *testing.T, fsys vfs.FS, before, want map[string]string) {
+	t.Helper()
+	now := tree(t, fsys, "/data")
+	_, marked := now["/data/.kafka_cleanshutdown"]
+	_, pointed := now["/data/recovery-point-offset-checkpoint"]
+	if !marked && !pointed {
+		return
+	}
+	differ := func(from map[string]string) bool {
+		for _, m := range []map[string]string{from, now} {
+			for path := range m {
+				loose := path == "/data/.lock" || path == "/data/.kafka_cleanshutdown" || strings.HasPrefix(path, "/data/recovery-point-offset-checkpoint")
+				if !loose && from[path] != now[path] {
+					return true
+				}
+			}
+		}
+		return false
+	}
+	if differ(before) && differ(want) {
+		t.Error("a broker would trust a directory that is neither what was nor what was saved")
+	}
+}
+
+// readable is SAV-6: the metadata log can be read.
+func readable(t *testing.T, fsys vfs.FS) {
+	t.Helper()
+	found, err := metadata.Look(fsys, "/data", "")
+	if err != nil || found.New || found.Image.Topics.Len() == 0 {
+		t.Errorf("the metadata log: %v, %+v", err, found)
 	}
 }
 

@@ -134,6 +134,9 @@ func (s *saving) prepare() error {
 	if _, err := s.FS.Stat(s.File); !errors.Is(err, fs.ErrNotExist) {
 		return errors.Join(err, fmt.Errorf("%w: %s", ErrExists, s.File))
 	}
+	if _, err := s.FS.Stat(filepath.Dir(s.File)); err != nil {
+		return fmt.Errorf("%w: %w", ErrPlace, err)
+	}
 	dir := s.File + dirSuffix
 	if err := s.own(dir); err != nil {
 		return err
@@ -236,6 +239,9 @@ func (s *saving) place(i int) (string, error) {
 	}
 	candidates := []string{s.File + dirSuffix}
 	for _, l := range s.Links {
+		if _, err := s.FS.Stat(l); err != nil {
+			return "", fmt.Errorf("%w: %w", ErrPlace, err)
+		}
 		candidates = append(candidates, filepath.Join(l, filepath.Base(s.File)+dirSuffix))
 	}
 	var why error

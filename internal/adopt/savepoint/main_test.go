@@ -143,6 +143,8 @@ func sameTree(t testing.TB, got, want map[string]string) {
 
 func save(t testing.TB, fsys vfs.FS, dirs ...string) *Summary {
 	t.Helper()
+	must(t, fsys.MkdirAll("/save", 0o755))
+	must(t, fsys.SyncDir("/"))
 	sum, err := Create(context.Background(), Options{FS: fsys, Dirs: dirs, File: "/save/one", Now: func() time.Time { return time.UnixMilli(1800000000000) }})
 	must(t, err)
 	return sum

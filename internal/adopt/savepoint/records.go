@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/samsalog/samsa/internal/adopt"
 	"github.com/samsalog/samsa/vfs"
@@ -55,22 +56,22 @@ func (l Log) Changes() bool {
 func (l Log) String() string {
 	from, to := l.GivenUp()
 	back, backTo := l.ComeBack()
-	text := l.Partition + ":"
+	var say []string
 	switch {
 	case l.End < 0:
-		text += " did not exist and goes"
+		say = append(say, "did not exist and goes")
 	case l.NowEnd < 0:
-		text += " was deleted and comes back"
+		say = append(say, "was deleted and comes back")
 	case l.TopicID != l.NowID:
-		text += " was deleted and created again; the former comes back"
+		say = append(say, "was deleted and created again; the former comes back")
 	}
 	if to > from {
-		text += fmt.Sprintf(" offsets %d to %d are given up (%d)", from, to-1, to-from)
+		say = append(say, fmt.Sprintf("offsets %d to %d are given up (%d)", from, to-1, to-from))
 	}
 	if backTo > back {
-		text += fmt.Sprintf(" offsets %d to %d come back", back, backTo-1)
+		say = append(say, fmt.Sprintf("offsets %d to %d come back", back, backTo-1))
 	}
-	return text
+	return l.Partition + ": " + strings.Join(say, ", ")
 }
 
 // records fills Logs and InUse from what is there now.

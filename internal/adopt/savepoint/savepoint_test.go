@@ -144,6 +144,10 @@ func TestSeveralFileSystems(t *testing.T) {
 		t.Errorf("something was left on the other disk: %d entries", len(got))
 	}
 	o.Links = []string{"/disk2/links"}
+	if _, err := Create(context.Background(), o); !errors.Is(err, ErrPlace) {
+		t.Errorf("a place that is not there: %v", err)
+	}
+	must(t, mem.MkdirAll("/disk2/links", 0o755))
 	_, err := Create(context.Background(), o)
 	must(t, err)
 	upheaval(t, mem, "/disk1/data", 1)
@@ -175,6 +179,7 @@ func TestCopies(t *testing.T) {
 	mem := vfs.NewMem()
 	unpack(t, mem, "kafka-4.4.0-clean", "/data")
 	want := tree(t, mem, "/data")
+	must(t, mem.MkdirAll("/save", 0o755))
 	type plain struct{ vfs.FS }
 	sum, err := Create(context.Background(), Options{FS: plain{mem}, Dirs: []string{"/data"}, File: "/save/one", Segments: Copy})
 	must(t, err)
@@ -191,6 +196,7 @@ func TestNeither(t *testing.T) {
 	mem := vfs.NewMem()
 	unpack(t, mem, "kafka-4.4.0-clean", "/data")
 	want := tree(t, mem, "/data")
+	must(t, mem.MkdirAll("/save", 0o755))
 	sum, err := Create(context.Background(), Options{FS: mem, Dirs: []string{"/data"}, File: "/save/one", Segments: None})
 	must(t, err)
 	if sum.Uncovered == 0 {
@@ -252,6 +258,29 @@ func TestTornTailComesBack(t *testing.T) {
 	}
 }
 
+// What was written and not synced when the savepoint was made, as after a kill, is there after a power failure (SAV-2).
+func TestSavepointIsDurable(t *testing.T) {
+	mem := vfs.NewMem()
+	unpack(t, mem, "kafka-4.4.0-killed", "/data")
+	syncAll(t, mem, "/")
+	const log = "/data/first-0/00000000000000000000.log"
+	b := bytes.Clone(get(t, mem, log))
+	b[7] = 1
+	f, err := mem.OpenFile(log, os.O_RDWR, 0)
+	must(t, err)
+	_, err = f.WriteAt(b, int64(len(b)))
+	must(t, errors.Join(err, f.Close()))
+	want := tree(t, mem, "/data")
+	save(t, mem, "/data")
+	for _, left := range []*vfs.Mem{mem.Crash(), mem.CrashKeeping(1)} {
+		upheaval(t, left, "/data", 4)
+		rollBack(t, left)
+		got := tree(t, left, "/data")
+		got["/data/.lock"] = want["/data/.lock"]
+		sameTree(t, got, want)
+	}
+}
+
 func fixture(t testing.TB) *vfs.Mem {
 	mem := vfs.NewMem()
 	unpack(t, mem, "kafka-4.4.0-killed", "/data")
@@ -261,9 +290,13 @@ func fixture(t testing.TB) *vfs.Mem {
 func TestRefusals(t *testing.T) {
 	mem := vfs.NewMem()
 	unpack(t, mem, "kafka-4.4.0-clean", "/data")
+	must(t, mem.MkdirAll("/save", 0o755))
 	create := func(file string) error {
 		_, err := Create(context.Background(), Options{FS: mem, Dirs: []string{"/data"}, File: file})
 		return err
+	}
+	if err := create("/nowhere/save"); !errors.Is(err, ErrPlace) {
+		t.Errorf("no directory: %v", err)
 	}
 	if err := create("/data/save"); !errors.Is(err, ErrPlace) {
 		t.Errorf("inside: %v", err)
@@ -354,7 +387,7 @@ func TestPlanTellsRecords(t *testing.T) {
 		all = append(all, l.String())
 	}
 	text := strings.Join(all, "\n")
-	for _, want := range []string{"first-0: offsets 2 to 2 are given up (1)", "trimmed-0: was deleted and comes back offsets 20 to 49 come back"} {
+	for _, want := range []string{"first-0: offsets 2 to 2 are given up (1)", "trimmed-0: was deleted and comes back, offsets 20 to 49 come back"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is missing in\n%s", want, text)
 		}

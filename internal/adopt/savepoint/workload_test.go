@@ -36,8 +36,8 @@ func properties() map[string]string {
 	return map[string]string{
 		"log.retention.check.interval.ms": "5", "log.cleaner.backoff.ms": "5", "log.initial.task.delay.ms": "1", "file.delete.delay.ms": "1",
 		"offsets.topic.num.partitions": "2", "transaction.state.log.num.partitions": "2", "share.coordinator.state.topic.num.partitions": "1",
-		"group.initial.rebalance.delay.ms": "0", "metadata.log.max.record.bytes.between.snapshots": "20000", "metadata.max.retention.bytes": "60000",
-		"internal.metadata.log.segment.bytes": "20000", "log.index.size.max.bytes": "24000", "log.flush.offset.checkpoint.interval.ms": "50",
+		"group.initial.rebalance.delay.ms": "0", "metadata.log.max.record.bytes.between.snapshots": "20000",
+		"log.index.size.max.bytes": "24000", "log.flush.offset.checkpoint.interval.ms": "50",
 	}
 }
 
