@@ -1,6 +1,7 @@
-# Everything needs Go only, but for interop and bench, whose script says what else it installs, and conformance, which fetches Go modules.
+# Everything needs Go only, but for interop and bench-peers, whose scripts say what else they install, and conformance and bench, which fetch Go
+# modules. bench uses what bench-peers has brought, and says what it leaves out.
 
-.PHONY: build test vet interop conformance bench clean
+.PHONY: build test vet interop conformance bench bench-peers bench-compare clean
 
 build: ## bin/samsa
 	CGO_ENABLED=0 go build -trimpath -o bin/samsa ./cmd/samsa
@@ -20,9 +21,15 @@ interop: ## other people's clients and tools against Samsa
 conformance: ## the test suites of other people's clients against Samsa, about ten minutes
 	scripts/conformance.sh
 
-bench: ## Samsa and Apache Kafka alternately, in one run; a table on standard output
+bench: ## Samsa, Apache Kafka and others side by side; docs/bench.md. Flags of bench/ in BENCH, as BENCH="-quick" or BENCH="-only ^consume"
+	cd bench && go run . -docs ../docs $(BENCH)
+
+bench-peers: ## what make bench can use besides Go: Apache Kafka's jars and librdkafka's benchmark
 	scripts/interop.sh install
-	cd bench && go run . -jars "$${XDG_CACHE_HOME:-$$HOME/.cache}/samsa-interop/kafka-4.4.0"
+	scripts/bench-rdkafka.sh
+
+bench-compare: ## this tree against another revision in benchstat's format: make bench-compare AGAINST=main~10 BENCH="-only ^produce"
+	cd bench && go run . -against $(AGAINST) $(BENCH)
 
 clean:
 	rm -rf bin build

@@ -1,29 +1,27 @@
-// Command bench compares Samsa with Apache Kafka in one run and prints a table in Markdown.
+// Command bench measures Samsa beside Apache Kafka and others, and what the machine could do.
 //
 // # What it owns
 //
-// The cases, their order, and the statistics. It measures with tools that exist outside of it: samsa bench and
-// Kafka's own kafka-producer-perf-test and kafka-consumer-perf-test, each against both brokers, so that
-// neither broker is judged by one client alone.
+// The flags, the profiles (quick, ordinary, all), building Samsa's revisions, and where results go. What is measured is
+// in package rows; how, in package run; what it is measured with, in package load.
 //
 // # Data in and out
 //
-// In: a directory of Apache Kafka's jars (scripts/interop.sh install makes one), a Go toolchain and a JVM. Both
-// brokers run on this machine with data below -dir. Out: the table on standard output, progress on standard
-// error.
+// In: Samsa's source tree, jars of Apache Kafka where there are any. Out: results as JSON lines, docs/bench.md with its
+// plots, or two files for benchstat.
+//
+// The program calls itself: "load" is the client process, "serve" one of the peers that are part of it.
 //
 // # Invariants
 //
-//   - BEN-1: the brokers take turns, one idle while the other is measured; the first round is thrown away,
-//     because it pays for fresh memory and cold code.
-//   - BEN-2: every figure is a median of the rounds with its range; losing rows are printed like winning ones.
-//   - BEN-3: a consumer reads exactly what a producer of the same round wrote.
+//   - BEN-1: everything it starts has ended when it ends, and its directories are gone.
+//   - BEN-2: results are written as they come; a page can be made from them later ("report").
 //
 // # Concurrency
 //
 // One measurement at a time.
 //
-// # Protocol
+// # Format
 //
-// The lines of org.apache.kafka.tools.ProducerPerformance and ConsumerPerformance of Apache Kafka 4.4.
+// JSON lines: package figure.
 package main

@@ -1,62 +1,99 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"io"
-	"slices"
+	"os"
+	"os/exec"
+	"path/filepath"
+
+	"github.com/samsalog/samsa/bench/figure"
+	"github.com/samsalog/samsa/bench/peer"
+	pages "github.com/samsalog/samsa/bench/report"
+	"github.com/samsalog/samsa/bench/rows"
 )
 
-// row names one figure of the table.
-type row struct{ name, client, what, unit string }
-
-// results gathers the figures of all rounds by row and broker, in the order of their coming.
-type results struct {
-	rows   []row
-	values map[row]map[string][]float64
-}
-
-func newResults() *results { return &results{values: map[row]map[string][]float64{}} }
-
-func (r *results) add(name, client, broker string, p produceResult, c consumeResult) {
-	r.value(row{name, client, "produce", "records/s"}, broker, p.perSecond)
-	r.value(row{name, client, "produce, 99th percentile", "ms"}, broker, p.p99)
-	r.value(row{name, client, "consume", "records/s"}, broker, c.perSecond)
-}
-
-func (r *results) value(at row, broker string, v float64) {
-	if r.values[at] == nil {
-		r.rows = append(r.rows, at)
-		r.values[at] = map[string][]float64{}
+func readResults(name string) (*figure.Table, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
 	}
-	r.values[at][broker] = append(r.values[at][broker], v)
+	defer f.Close()
+	return figure.Read(f)
 }
 
-// print writes the table. The ratio says how much better Samsa is: more records, or fewer milliseconds.
-func (r *results) print(w io.Writer) {
-	const ours, theirs = "Samsa", "Apache Kafka 4.4.0"
-	fmt.Fprintf(w, "| case | measured with | what | %s | %s | Samsa is better by |\n|---|---|---|---|---|---|\n", ours, theirs)
-	for _, at := range r.rows {
-		a, b := summarise(r.values[at][ours]), summarise(r.values[at][theirs])
-		ratio := a.median / b.median
-		if at.unit == "ms" {
-			ratio = b.median / a.median
+// report writes the page and its plots into the directory docs. What people have to say about the groups is in
+// bench/notes.md there.
+func report(results, docs string) error {
+	table, err := readResults(results)
+	if err != nil {
+		return err
+	}
+	p := pages.Page{Table: table, Charts: rows.Charts()}
+	for _, r := range rows.All() {
+		for _, m := range r.Marks {
+			// Marks of rows that only run when everything is asked for are not missed by leaving them out.
+			if !r.Full || len(table.Names(r.Name)) > 0 {
+				p.Marks = append(p.Marks, m)
+			}
 		}
-		fmt.Fprintf(w, "| %s | %s | %s, %s | %s | %s | %.2f |\n", at.name, at.client, at.what, at.unit, a, b, ratio)
 	}
+	notes, err := os.ReadFile(filepath.Join(docs, "bench", "notes.md"))
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	p.Notes = pages.ParseNotes(string(notes))
+	if err := os.MkdirAll(filepath.Join(docs, "bench"), 0o755); err != nil {
+		return err
+	}
+	if err := write(filepath.Join(docs, "bench.md"), p.Write); err != nil {
+		return err
+	}
+	for _, c := range p.Charts {
+		if !p.Has(c) {
+			continue
+		}
+		if err := write(filepath.Join(docs, "bench", c.File()), func(w io.Writer) error { return p.WriteChart(w, c) }); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
-// summary is the median of some rounds with their range.
-type summary struct{ median, lowest, highest float64 }
-
-func summarise(values []float64) summary {
-	if len(values) == 0 {
-		return summary{}
+func write(name string, content func(io.Writer) error) (err error) {
+	f, err := os.Create(name)
+	if err != nil {
+		return err
 	}
-	sorted := slices.Sorted(slices.Values(values))
-	n := len(sorted)
-	return summary{median: (sorted[(n-1)/2] + sorted[n/2]) / 2, lowest: sorted[0], highest: sorted[n-1]}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	return content(f)
 }
 
-func (s summary) String() string {
-	return fmt.Sprintf("%.0f [%.0f–%.0f]", s.median, s.lowest, s.highest)
+// text prints the figures of a peer for benchstat.
+func text(results, of string, w io.Writer) error {
+	table, err := readResults(results)
+	if err != nil {
+		return err
+	}
+	return table.WriteGoBenchmarks(w, of)
+}
+
+// benchstat writes the figures of both revisions beside the results and prints how they compare.
+func benchstat(ctx context.Context, results string) error {
+	var files []string
+	for _, n := range []peer.Name{peer.Before, peer.Samsa} {
+		name := fmt.Sprintf("%s.%s.txt", results, map[peer.Name]string{peer.Before: "before", peer.Samsa: "after"}[n])
+		if err := write(name, func(w io.Writer) error { return text(results, string(n), w) }); err != nil {
+			return err
+		}
+		files = append(files, name)
+	}
+	cmd := exec.CommandContext(ctx, "go", append([]string{"tool", "benchstat"}, files...)...)
+	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
+	if err := cmd.Run(); err != nil {
+		return fmt.Errorf("benchstat %s %s: %w", files[0], files[1], err)
+	}
+	return nil
 }
