@@ -85,19 +85,12 @@ func (n node) Counts() console.Counts {
 	stats := b.server.Stats()
 	c := console.Counts{
 		Connections: stats.Connections, Accepted: stats.Accepted, Refused: stats.Refused, Invalid: stats.Invalid,
-		OpenFiles: b.dirs.Handles().OpenCount(), MaxOpenFiles: n.s.descriptors().files, Groups: map[string]int64{},
+		OpenFiles: b.dirs.Handles().OpenCount(), MaxOpenFiles: n.s.descriptors().files,
 	}
 	for _, r := range stats.Requests {
 		c.Requests = append(c.Requests, console.RequestCount{API: r.API(), Version: r.Version, Count: r.Count})
 	}
-	g := b.groups.Metrics()
-	c.GroupCoordinator = console.GroupCounts{
-		NumOffsets: g.Offsets, ConsumerGroups: g.ConsumerGroups, OffsetCommits: g.OffsetCommits, OffsetExpirations: g.OffsetExpirations,
-		OffsetDeletions: g.OffsetDeletions, CompletedRebalances: g.CompletedRebalances, ConsumerGroupRebalances: g.ConsumerRebalances,
-	}
-	for state, count := range g.Groups {
-		c.Groups[state.String()] = count
-	}
+	n.s.countCoordinators(&c)
 	c.Share = b.countShares()
 	c.Scrub = b.countScrub()
 	for _, t := range b.dirs.Tasks() {

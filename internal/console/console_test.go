@@ -89,7 +89,13 @@ func TestMetricsOfAServingNode(t *testing.T) {
 		Share: ShareCounts{Sessions: 2, Partitions: 5, InFlight: 40, Acquired: 100, Expired: 3, Acknowledged: map[string]int64{"accept": 90}},
 		Scrub: ScrubCounts{On: true, Bytes: 900, Segments: 3, Passes: 2, Dirs: map[string]ScrubDir{
 			"/a": {Running: true, Ended: time.UnixMilli(1700000000500), Warnings: 1, Errors: 4}, "/b": {}}},
-		Groups: map[string]int64{"Stable": 3}, GroupCoordinator: GroupCounts{NumOffsets: 12, OffsetCommits: 34}, OpenFiles: 6, MaxOpenFiles: 100,
+		GroupCoordinator: GroupCounts{
+			States:     map[string]map[string]int64{"classic": {"Stable": 3, "Empty": 1}, "streams": {"NotReady": 2}},
+			NumOffsets: 12, OffsetCommits: 34, OffsetExpirations: 35, OffsetDeletions: 36, CompletedRebalances: 37, Rebalances: map[string]int64{"consumer": 38},
+		},
+		Transactions: TxnCounts{Verifications: 41, VerificationFailures: 42, UnknownDestination: 43, LogAppendRetry: 44, LatePartitions: 45},
+		Coordinators: map[string]CoordinatorCounts{"group": {Active: 50, Loading: 2, Failed: 1, Queued: 7, Loads: 53, LoadTime: 1500 * time.Millisecond, LongestLoad: time.Second}},
+		OpenFiles:    6, MaxOpenFiles: 100,
 		Tasks: []TaskCounts{{Name: "retention", Runs: 5, Failures: 1, LastRun: time.UnixMilli(1700000000500)}},
 	}}
 	_, body := get(t, Handler(n, Options{}), "/metrics")
@@ -98,7 +104,15 @@ func TestMetricsOfAServingNode(t *testing.T) {
 		`samsa_topic_log_bytes{topic="orders"} 300`, `samsa_topic_partitions{topic="orders"} 2`,
 		`samsa_topic_partitions_retention_held{topic="orders"} 1`,
 		`samsa_requests_total{api="Produce",version="13"} 7`, `samsa_connections 4`, `samsa_connections_accepted_total 9`,
-		`samsa_connections_refused_total 1`, `samsa_connections_invalid_total 2`, `samsa_groups{state="Stable"} 3`, `samsa_num_offsets 12`, `samsa_offset_commit_count_total 34`,
+		`samsa_connections_refused_total 1`, `samsa_connections_invalid_total 2`, `samsa_num_offsets 12`, `samsa_offset_commit_count_total 34`,
+		`samsa_group_count{protocol="classic"} 4`, `samsa_group_count{protocol="streams"} 2`, `samsa_classic_group_count{state="Stable"} 3`,
+		`samsa_streams_group_count{state="NotReady"} 2`, `samsa_offset_expiration_count_total 35`, `samsa_offset_deletion_count_total 36`,
+		`samsa_group_completed_rebalance_count_total 37`, `samsa_consumer_group_rebalance_count_total 38`,
+		`samsa_transaction_verification_count_total 41`, `samsa_transaction_verification_failure_count_total 42`, `samsa_unknown_destination_queue_size 43`,
+		`samsa_log_append_retry_queue_size 44`, `samsa_partitions_with_late_transactions_count 45`,
+		`samsa_coordinator_num_partitions{coordinator="group",state="active"} 50`, `samsa_coordinator_num_partitions{coordinator="group",state="failed"} 1`,
+		`samsa_coordinator_event_queue_size{coordinator="group"} 7`, `samsa_coordinator_partition_loads_total{coordinator="group"} 53`,
+		`samsa_coordinator_partition_load_time_seconds_total{coordinator="group"} 1.5`, `samsa_coordinator_partition_load_time_max_seconds{coordinator="group"} 1`,
 		`samsa_share_sessions 2`, `samsa_share_partitions 5`, `samsa_share_records_in_flight 40`, `samsa_share_records_acquired_total 100`,
 		`samsa_share_record_locks_expired_total 3`, `samsa_share_records_acknowledged_total{type="accept"} 90`,
 		`samsa_scrub_bytes_total 900`, `samsa_scrub_segments_total 3`, `samsa_scrub_passes_total 2`, `samsa_scrub_running{dir="/a"} 1`, `samsa_scrub_running{dir="/b"} 0`,

@@ -8,16 +8,16 @@ import (
 
 // metrics asks the node when it is scraped: nothing is counted twice, and a scrape costs what it shows.
 type metrics struct {
-	n                                                               Node
-	state                                                           *prometheus.Desc
-	loadPartitions, loaded, recoveryBytes, recovered, eta           *prometheus.Desc
-	online, dirSize, dirTotal, dirUsable, dirLogs                   *prometheus.Desc
-	topicSize, topicPartitions, topicHeld                           *prometheus.Desc
-	requests, connections, accepted, refused, invalid               *prometheus.Desc
-	coordinator                                                     []groupMetric
-	share                                                           shareMetrics
-	scrub                                                           scrubMetrics
-	groups, openFiles, maxOpenFiles, taskRuns, taskFailed, taskLast *prometheus.Desc
+	n                                                       Node
+	state                                                   *prometheus.Desc
+	loadPartitions, loaded, recoveryBytes, recovered, eta   *prometheus.Desc
+	online, dirSize, dirTotal, dirUsable, dirLogs           *prometheus.Desc
+	topicSize, topicPartitions, topicHeld                   *prometheus.Desc
+	requests, connections, accepted, refused, invalid       *prometheus.Desc
+	coordinators                                            coordinatorMetrics
+	share                                                   shareMetrics
+	scrub                                                   scrubMetrics
+	openFiles, maxOpenFiles, taskRuns, taskFailed, taskLast *prometheus.Desc
 }
 
 func newMetrics(n Node) *metrics {
@@ -26,7 +26,7 @@ func newMetrics(n Node) *metrics {
 	}
 	return &metrics{
 		n:               n,
-		coordinator:     groupMetrics(desc),
+		coordinators:    newCoordinatorMetrics(desc),
 		share:           newShareMetrics(desc),
 		scrub:           newScrubMetrics(desc),
 		state:           desc("state", "1 for the state that the node is in.", "state"),
@@ -48,7 +48,6 @@ func newMetrics(n Node) *metrics {
 		accepted:        desc("connections_accepted_total", "Connections that were served."),
 		refused:         desc("connections_refused_total", "Connections that were ended because their address had too many."),
 		invalid:         desc("connections_invalid_total", "Connections that were ended for what they sent."),
-		groups:          desc("groups", "Consumer groups coordinated here.", "state"),
 		openFiles:       desc("log_files_open", "Files of logs that are open."),
 		maxOpenFiles:    desc("log_files_open_max", "How many files of logs are kept open at most."),
 		taskRuns:        desc("task_runs_total", "Runs of a background task.", "task"),
@@ -97,18 +96,9 @@ func (m *metrics) collect(out sink, c Counts) {
 	out.counter(m.accepted, float64(c.Accepted))
 	out.counter(m.refused, float64(c.Refused))
 	out.counter(m.invalid, float64(c.Invalid))
-	for state, n := range c.Groups {
-		out.gauge(m.groups, float64(n), state)
-	}
+	m.coordinators.collect(out, c)
 	m.share.collect(out, c.Share)
 	m.scrub.collect(out, c.Scrub)
-	for _, g := range m.coordinator {
-		s := out.counter
-		if g.gauge {
-			s = out.gauge
-		}
-		s(g.desc, float64(g.of(c.GroupCoordinator)))
-	}
 	out.gauge(m.openFiles, float64(c.OpenFiles))
 	out.gauge(m.maxOpenFiles, float64(c.MaxOpenFiles))
 	for _, t := range c.Tasks {

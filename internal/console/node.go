@@ -51,12 +51,13 @@ type Counts struct {
 	// Connections are those open now; the others count since the start.
 	Connections                int64
 	Accepted, Refused, Invalid uint64
-	// Groups is how many consumer groups are in each state.
-	Groups map[string]int64
-	Share  ShareCounts
-	Scrub  ScrubCounts
-	// GroupCoordinator are the counts of the group coordinator.
+	Share                      ShareCounts
+	Scrub                      ScrubCounts
+	// GroupCoordinator and Transactions are the counts of the coordinators, Coordinators those of the partitions that they
+	// keep their state in, by the coordinator's name.
 	GroupCoordinator GroupCounts
+	Transactions     TxnCounts
+	Coordinators     map[string]CoordinatorCounts
 	// OpenFiles are the files of logs that are open, MaxOpenFiles how many may be.
 	OpenFiles, MaxOpenFiles int
 	Tasks                   []TaskCounts
@@ -94,13 +95,4 @@ type TaskCounts struct {
 	Runs     int64
 	Failures int // of the last run
 	LastRun  time.Time
-}
-
-// GroupCounts are what Kafka has in group-coordinator-metrics, under its names.
-type GroupCounts struct {
-	// NumOffsets is how many committed offsets are held, ConsumerGroups how many groups of the consumer protocol.
-	NumOffsets, ConsumerGroups int64
-	// What follows counts since the start.
-	OffsetCommits, OffsetExpirations, OffsetDeletions int64
-	CompletedRebalances, ConsumerGroupRebalances      int64
 }

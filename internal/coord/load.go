@@ -38,6 +38,7 @@ func (s *shard[M]) load() error {
 		at = next
 	}
 	s.parked.written = record.NoOffset
+	s.loads.add(time.Since(started))
 	if l.records > 0 {
 		s.o.Logger.Info("a coordinator partition was read", "topic", s.o.Topic, "partition", s.partition, "epoch", s.epoch,
 			"records", l.records, "bytes", l.bytes, "took", time.Since(started))

@@ -54,6 +54,7 @@ type Runtime[M Machine] struct {
 	// known is the topic as it was seen first (COORD-8).
 	known    atomic.Pointer[Topic]
 	creating sync.Mutex
+	loads    loads
 	mu       struct {
 		sync.RWMutex
 		shards map[int32]*shard[M]
@@ -104,7 +105,7 @@ func (r *Runtime[M]) Elected(partition int32, p Partition) {
 		}
 		old.close()
 	}
-	s := newShard(&r.o, partition, p, epoch, r.mu.last[partition])
+	s := newShard(&r.o, &r.loads, partition, p, epoch, r.mu.last[partition])
 	r.mu.shards[partition] = s
 	r.mu.last[partition] = s
 	r.wg.Go(func() {

@@ -9,6 +9,7 @@ import (
 // shard is one machine with the goroutine that works it.
 type shard[M Machine] struct {
 	o         *Options[M]
+	loads     *loads
 	partition int32
 	part      Partition
 	epoch     record.LeaderEpoch
@@ -36,9 +37,9 @@ type shard[M Machine] struct {
 	parked  parking
 }
 
-func newShard[M Machine](o *Options[M], partition int32, p Partition, epoch record.LeaderEpoch, before *shard[M]) *shard[M] {
+func newShard[M Machine](o *Options[M], loads *loads, partition int32, p Partition, epoch record.LeaderEpoch, before *shard[M]) *shard[M] {
 	s := &shard[M]{
-		o: o, partition: partition, part: p, epoch: epoch, before: before,
+		o: o, loads: loads, partition: partition, part: p, epoch: epoch, before: before,
 		wake: make(chan struct{}, 1), stop: make(chan struct{}), ended: make(chan struct{}), settled: make(chan struct{}),
 		timers: NewTimers(),
 	}

@@ -1,6 +1,12 @@
 package group
 
-import "sync/atomic"
+import (
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/samsalog/samsa/internal/coord"
+)
 
 // counters are what the coordinator counts; any goroutine may read them.
 type counters struct {
@@ -36,6 +42,8 @@ type Metrics struct {
 	StreamsGroups, StreamsRebalances int64
 	// ShareGroups and ShareRebalances are the same for share groups. StableShareGroups have members.
 	ShareGroups, StableShareGroups, ShareRebalances int64
+	// Shards are the partitions of the offsets topic that are led here.
+	Shards coord.Counts
 }
 
 // Metrics reads the counters.
@@ -55,9 +63,70 @@ func (s *Service) Metrics() Metrics {
 		ShareGroups:         c.shareGroups.Load(),
 		StableShareGroups:   c.stableShareGroups.Load(),
 		ShareRebalances:     c.shareRebalances.Load(),
+		Shards:              s.runtime.Counts(),
 	}
 	for st := range numStates {
 		m.Groups[st] = c.groups[st].Load()
 	}
 	return m
+}
+
+// statesPatience bounds how long States waits for a shard that is busy.
+const statesPatience = time.Second
+
+// States is how many groups are in which state, by protocol (classic, consumer, share, streams) and Kafka's word for the
+// state. The shards are asked, so that nobody need count with every record; one that is being read, or busy for long, is
+// left out.
+func (s *Service) States() map[string]map[string]int64 {
+	out := map[string]map[string]int64{"classic": {}, "consumer": {}, "share": {}, "streams": {}}
+	for st := range numStates {
+		out["classic"][st.String()] = s.env.counters.groups[st].Load()
+	}
+	stable, all := s.env.counters.stableShareGroups.Load(), s.env.counters.shareGroups.Load()
+	out["share"]["Stable"], out["share"]["Empty"] = stable, all-stable
+	var counted struct {
+		sync.Mutex
+		over bool
+	}
+	var asked sync.WaitGroup
+	for _, p := range s.runtime.Partitions() {
+		asked.Add(1)
+		err := s.runtime.Submit(p, coord.Op[*machine]{
+			Shares: true,
+			Run: func(m *machine) coord.Result {
+				defer asked.Done()
+				counted.Lock()
+				defer counted.Unlock()
+				if !counted.over {
+					m.countStates(out)
+				}
+				return coord.None()
+			},
+			Fail: func(error) { asked.Done() },
+		})
+		if err != nil {
+			asked.Done()
+		}
+	}
+	done := make(chan struct{})
+	go func() { asked.Wait(); close(done) }()
+	limit := time.NewTimer(statesPatience)
+	defer limit.Stop()
+	select {
+	case <-done:
+	case <-limit.C:
+	}
+	counted.Lock()
+	defer counted.Unlock()
+	counted.over = true
+	return out
+}
+
+func (m *machine) countStates(out map[string]map[string]int64) {
+	for _, g := range m.consumers {
+		out["consumer"][g.State()]++
+	}
+	for _, g := range m.streams {
+		out["streams"][g.State()]++
+	}
 }

@@ -61,7 +61,11 @@ func (m *machine) complete(x ending) coord.Result {
 	return m.write(e.completed(m.nowMs()), func(err error) coord.Result {
 		if err != nil {
 			m.env.logger.Warn("the end of a transaction cannot be recorded, it is tried again", "transactional_id", x.id, "err", err)
-			m.timers.AfterFunc(concludeRetry, func() coord.Result { return m.complete(x) })
+			m.waitUnrecorded(1)
+			m.timers.AfterFunc(concludeRetry, func() coord.Result {
+				m.waitUnrecorded(-1)
+				return m.complete(x)
+			})
 			return coord.None()
 		}
 		if e := m.ids[x.id]; e != nil {
@@ -69,4 +73,10 @@ func (m *machine) complete(x ending) coord.Result {
 		}
 		return coord.None()
 	})
+}
+
+// waitUnrecorded counts ends of transactions that are to be recorded once more.
+func (m *machine) waitUnrecorded(by int64) {
+	m.unrecorded += by
+	m.env.counters.unrecorded.Add(by)
 }

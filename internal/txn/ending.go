@@ -65,6 +65,10 @@ func (s *Service) writeMarkers(x ending) bool {
 		if len(left) == 0 {
 			return true
 		}
+		if pause == markerRetryMin {
+			s.env.counters.withoutMarkers.Add(1)
+			defer s.env.counters.withoutMarkers.Add(-1)
+		}
 		if pause >= markerRetryMax && !told {
 			told = true
 			s.o.Logger.Warn("partitions do not take the end of a transaction, they are tried again until they do", "transactional_id", x.id,

@@ -18,7 +18,8 @@ type env struct {
 	now      func() time.Time
 	logger   *slog.Logger
 	// end has the markers of a decided transaction written, in the background.
-	end func(ending)
+	end      func(ending)
+	counters counters
 }
 
 // machine is the state of one partition of the transaction topic: the transactional ids that hash to it.
@@ -30,6 +31,8 @@ type machine struct {
 	ids    map[string]*entry
 	// staged holds what is being written, for what a record does not tell.
 	staged map[string]transaction
+	// unrecorded is how many ends of transactions are to be recorded once more.
+	unrecorded int64
 	// life ends when the shard does.
 	life context.Context
 	stop context.CancelFunc
@@ -123,6 +126,7 @@ func (m *machine) Unloaded() {
 	for _, e := range m.ids {
 		e.wake()
 	}
+	m.env.counters.unrecorded.Add(-m.unrecorded)
 }
 
 // every runs f again and again.

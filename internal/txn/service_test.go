@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -23,9 +24,23 @@ import (
 type statePartition struct {
 	log   *storage.Log
 	epoch record.LeaderEpoch
+	// refuse is why it takes nothing; nil while it does.
+	refuse atomic.Pointer[error]
+}
+
+// fail sets why the partition takes nothing.
+func (p *statePartition) fail(err error) {
+	if err == nil {
+		p.refuse.Store(nil)
+		return
+	}
+	p.refuse.Store(&err)
 }
 
 func (p *statePartition) Append(b []byte, o storage.AppendOptions) (storage.AppendInfo, error) {
+	if err := p.refuse.Load(); err != nil {
+		return storage.AppendInfo{}, *err
+	}
 	info, err := p.log.Append(b, o)
 	p.log.SetHighWatermark(p.log.LogEndOffset())
 	return info, err

@@ -29,11 +29,11 @@ func (s *Service) Verify(ctx context.Context, v Verification) []int16 {
 	settings := s.env.settings()
 	switch {
 	case v.Add:
-		return repeat(s.addPatiently(ctx, q, settings.AddRetryMax), len(v.Partitions))
+		return s.env.counters.verified(repeat(s.addPatiently(ctx, q, settings.AddRetryMax), len(v.Partitions)))
 	case !settings.VerifyPartitions:
 		return make([]int16, len(v.Partitions))
 	}
-	return s.has(q)
+	return s.env.counters.verified(s.has(q))
 }
 
 func (s *Service) addPatiently(ctx context.Context, q addition, limit time.Duration) int16 {

@@ -105,6 +105,9 @@ func (s *Service) TopicsDeleted(ids []record.UUID) {
 	}
 }
 
+// Shards counts the partitions of __share_group_state that are led here.
+func (s *Service) Shards() coord.Counts { return s.runtime.Counts() }
+
 // Close ends all shards. Requests that wait are answered, later ones are refused.
 func (s *Service) Close() {
 	s.runtime.Close()
