@@ -205,6 +205,19 @@ func edges() []edge {
 		{"internal/handler", "storage/producer", "errors of producers become error codes"},
 		{"internal/handler", "vfs", "Regions of a fetch"},
 
+		{"internal/adopt/fromlogs", "inspect/logfile", "walking segments"},
+		{"internal/adopt/fromlogs", "internal/coord", "which partition a name belongs to tells how many there were"},
+		{"internal/adopt/fromlogs", "internal/metadata", "it makes a metadata log"},
+		{"internal/adopt/fromlogs", "internal/stored", "the records of metadata and coordinators"},
+		{"internal/adopt/fromlogs", "record", "headers of batches, ids"},
+		{"internal/adopt/fromlogs", "storage", "defaults of a topic"},
+		{"internal/adopt/fromlogs", "storage/checkpoint", "meta.properties, partition.metadata, checkpoints"},
+		{"internal/adopt/fromlogs", "storage/epoch", "leader epochs"},
+		{"internal/adopt/fromlogs", "storage/logdir", "names of partition directories"},
+		{"internal/adopt/fromlogs", "storage/producer", "producer snapshots"},
+		{"internal/adopt/fromlogs", "storage/segment", "names of files"},
+		{"internal/adopt/fromlogs", "vfs", "files and locks"},
+
 		// compose
 		{"", "inspect/scrub", "composition"},
 		{"", "inspect/verify", "composition: findings of the scrub become log lines"},
@@ -230,6 +243,8 @@ func edges() []edge {
 		{"", "vfs/overlay", "composition: serving read-only"},
 		{"internal/cli", "", "serve runs the broker"},
 		{"internal/cli", "inspect", "dump reads files"},
+		{"internal/cli", "internal/adopt/fromlogs", "adopt --from-logs"},
+		{"internal/cli", "internal/metadata", "where a controller is said to be"},
 		{"internal/cli", "inspect/explain", "explain"},
 		{"internal/cli", "inspect/repair", "repair"},
 		{"internal/cli", "inspect/verify", "verify"},

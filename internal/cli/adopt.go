@@ -14,8 +14,10 @@ type adoptTarget struct {
 	// dirs are the log directories, metadataDir the one with the metadata log, "" where it is found by itself.
 	dirs        []string
 	metadataDir string
-	asJSON      bool
-	yes         bool
+	// properties are those of --config.
+	properties map[string]string
+	asJSON     bool
+	yes        bool
 }
 
 // adoptForm is one thing that adopt can do besides reporting. Its flags say whether it is asked for.
@@ -30,7 +32,10 @@ type adoptForm interface {
 }
 
 // adoptForms are all forms; each stands in a file of its own.
-func adoptForms() []adoptForm { return []adoptForm{&adoptSave{}, &adoptRollback{}} }
+func adoptForms() []adoptForm {
+	controller := new(controllerFlag)
+	return []adoptForm{&adoptSave{}, &adoptRollback{}, &fromLogsForm{controller: controller}}
+}
 
 func newAdoptCommand() *cobra.Command {
 	var t adoptTarget
@@ -108,6 +113,7 @@ func (t adoptTarget) fromConfig(name string) (adoptTarget, error) {
 	if err != nil {
 		return t, err
 	}
+	t.properties = props
 	list := props["log.dirs"]
 	if list == "" {
 		list = props["log.dir"]

@@ -27,6 +27,8 @@ type FormatOptions struct {
 	// first one if empty.
 	Dirs        []string
 	MetadataDir string
+	// DirectoryIDs are ids of directories that have one already; the others get random ones.
+	DirectoryIDs map[string]record.UUID
 	// ClusterID is any non-empty text; "": a random id.
 	ClusterID string
 	NodeID    int32
@@ -61,6 +63,10 @@ func Format(fsys vfs.FS, o FormatOptions) error {
 	}
 	ids := map[string]record.UUID{}
 	for _, dir := range o.Dirs {
+		if id, ok := o.DirectoryIDs[dir]; ok {
+			ids[dir] = id
+			continue
+		}
 		id, err := record.NewUUID(o.Rand)
 		if err != nil {
 			return err
