@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -58,7 +59,7 @@ func (p *Partition) Compaction(s Settings) string {
 	limit, why := p.LogEnd, ""
 	for _, seg := range p.Segments {
 		if seg.Active {
-			limit, why = seg.Base, "the active segment is never compacted; it rolls by segment.ms or segment.bytes"
+			limit, why = seg.Base, "the active segment is never compacted; it rolls "+rolls(seg, s)
 		}
 	}
 	for _, e := range p.Open {
@@ -90,12 +91,33 @@ func (p *Partition) Compaction(s Settings) string {
 		l.add("  cleanup.policy does not include compact: nothing is compacted")
 	case dirty == 0:
 		l.add("  nothing to do: no sealed segment is dirty")
+	case p.overdue(first, limit, s):
+		l.add("  due: the dirty part has waited for longer than max.compaction.lag.ms=%s. If it stays so, look for \"uncleanable\" in the broker's log", ms(s.MaxCompactionLag))
 	case ratio > s.MinDirtyRatio:
 		l.add("  due: the dirty part is %.0f %%, above min.cleanable.dirty.ratio=%g. If it stays so, look for \"uncleanable\" in the broker's log", 100*ratio, s.MinDirtyRatio)
 	default:
 		l.add("  waits: the dirty part is %.0f %%, not above min.cleanable.dirty.ratio=%g", 100*ratio, s.MinDirtyRatio)
 	}
 	return l.String()
+}
+
+// rolls says when the active segment is rolled: by its size, or by the time since its first record when the next one comes.
+func rolls(seg Segment, s Settings) string {
+	text := fmt.Sprintf("at segment.bytes=%d", s.SegmentBytes)
+	if seg.First >= 0 && s.SegmentAge >= 0 && s.SegmentAge < math.MaxInt64 {
+		text += fmt.Sprintf(", or with the first record after %s (segment.ms=%s)", when(seg.First+s.SegmentAge.Milliseconds()), ms(s.SegmentAge))
+	}
+	return text
+}
+
+// overdue reports whether max.compaction.lag.ms has passed for a dirty segment.
+func (p *Partition) overdue(first, limit int64, s Settings) bool {
+	for _, seg := range p.Segments {
+		if !seg.Active && seg.End > first && seg.End <= limit && seg.First >= 0 && s.MaxCompactionLag < math.MaxInt64 {
+			return s.Now.UnixMilli()-seg.First > s.MaxCompactionLag.Milliseconds()
+		}
+	}
+	return false
 }
 
 // Offset says how a read at an offset is served.

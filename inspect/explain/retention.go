@@ -2,29 +2,77 @@ package explain
 
 import (
 	"fmt"
+	"math"
+	"strconv"
 	"time"
 )
 
 // Settings are those of a topic that decide what is kept.
 type Settings struct {
+	// Source says where they come from, for people.
+	Source string `json:"source"`
 	// Delete and Compact are the cleanup policies.
-	Delete, Compact bool
+	Delete  bool `json:"delete"`
+	Compact bool `json:"compact"`
 	// Retention and RetentionBytes bound age and size; negative: no bound.
-	Retention      time.Duration
-	RetentionBytes int64
-	SegmentBytes   int64
+	Retention      time.Duration `json:"retentionNs"`
+	RetentionBytes int64         `json:"retentionBytes"`
+	// SegmentBytes and SegmentAge say when the active segment is rolled.
+	SegmentBytes int64         `json:"segmentBytes"`
+	SegmentAge   time.Duration `json:"segmentAgeNs"`
+	// MinDirtyRatio, MinCompactionLag and MaxCompactionLag decide when compaction begins.
+	MinDirtyRatio    float64       `json:"minDirtyRatio"`
+	MinCompactionLag time.Duration `json:"minCompactionLagNs"`
+	MaxCompactionLag time.Duration `json:"maxCompactionLagNs"`
+	// Partitions of the topic, for its worst case; 0: not known.
+	Partitions int `json:"partitions"`
 	// Now counts as the present.
-	Now time.Time
-	// MinDirtyRatio and MinCompactionLag decide when compaction begins.
-	MinDirtyRatio    float64
-	MinCompactionLag time.Duration
-	// Partitions of the topic, for its worst case; 0: those that are here.
-	Partitions int
+	Now time.Time `json:"now"`
 }
 
 // DefaultSettings are Kafka's.
 func DefaultSettings() Settings {
-	return Settings{Delete: true, Retention: 7 * 24 * time.Hour, RetentionBytes: -1, SegmentBytes: 1 << 30, MinDirtyRatio: 0.5, Now: time.Now()}
+	return Settings{Source: "Kafka's defaults", Delete: true, Retention: 7 * 24 * time.Hour, RetentionBytes: -1, SegmentBytes: 1 << 30, SegmentAge: 7 * 24 * time.Hour,
+		MinDirtyRatio: 0.5, MaxCompactionLag: math.MaxInt64, Now: time.Now()}
+}
+
+// Milliseconds is a setting's value as a duration; what is too long becomes the longest.
+func Milliseconds(ms int64) time.Duration {
+	if ms > math.MaxInt64/int64(time.Millisecond) {
+		return math.MaxInt64
+	}
+	return time.Duration(max(ms, -1)) * time.Millisecond
+}
+
+// policy is cleanup.policy.
+func (s Settings) policy() string {
+	switch {
+	case s.Delete && s.Compact:
+		return "compact,delete"
+	case s.Compact:
+		return "compact"
+	}
+	return "delete"
+}
+
+// String is one line.
+func (s Settings) String() string {
+	line := fmt.Sprintf("settings %s: cleanup.policy=%s retention.ms=%s retention.bytes=%d segment.bytes=%d segment.ms=%s", s.Source, s.policy(), ms(s.Retention), s.RetentionBytes, s.SegmentBytes, ms(s.SegmentAge))
+	if s.Compact {
+		line += fmt.Sprintf(" min.cleanable.dirty.ratio=%g min.compaction.lag.ms=%s max.compaction.lag.ms=%s", s.MinDirtyRatio, ms(s.MinCompactionLag), ms(s.MaxCompactionLag))
+	}
+	return line
+}
+
+// ms prints a duration as settings have it.
+func ms(d time.Duration) string {
+	switch {
+	case d < 0:
+		return "-1"
+	case d == math.MaxInt64:
+		return strconv.FormatInt(math.MaxInt64, 10)
+	}
+	return strconv.FormatInt(d.Milliseconds(), 10)
 }
 
 // Kept says why a segment is still there.
@@ -45,11 +93,13 @@ type RetentionAnswer struct {
 	Segments  []Kept `json:"segments"`
 	// Worst is the largest size the partition can have: its bound and one more segment; -1: no bound (T-15).
 	Worst int64 `json:"worstCaseBytes"`
+	// Settings are what it was judged by.
+	Settings Settings `json:"settings"`
 }
 
 // Retention says of each segment what keeps it and when it goes, as LogManager's retention task would decide now.
 func (p *Partition) Retention(s Settings) RetentionAnswer {
-	a := RetentionAnswer{Partition: p.Name, Bytes: p.Bytes, Worst: -1}
+	a := RetentionAnswer{Partition: p.Name, Bytes: p.Bytes, Worst: -1, Settings: s}
 	if s.RetentionBytes >= 0 && s.Delete {
 		a.Worst = s.RetentionBytes + s.SegmentBytes
 	}
@@ -130,7 +180,11 @@ func (a RetentionAnswer) String() string {
 		l.add("  %s, %s: %s: %s", name, size(k.Bytes), verb, k.Why)
 	}
 	if a.Worst >= 0 {
-		l.add("  worst case: %s for this partition (retention.bytes counts per partition, and whole sealed segments only)", size(a.Worst))
+		all := ""
+		if n := a.Settings.Partitions; n > 1 {
+			all = fmt.Sprintf(", %s for the %d of the topic", size(int64(n)*a.Worst), n)
+		}
+		l.add("  worst case: %s for this partition%s (retention.bytes counts per partition, and whole sealed segments only)", size(a.Worst), all)
 	} else {
 		l.add("  worst case: no bound on size is set")
 	}

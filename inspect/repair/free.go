@@ -53,6 +53,9 @@ func (f *Free) ready(fsys vfs.FS, dir string) error {
 	return last.close()
 }
 
+// sameWithin: two directories on file systems of one size lie on one if their free space differs by less. Others write meanwhile.
+const sameWithin = 64 << 20
+
 // movable is files that go together.
 type movable struct {
 	files []string
@@ -78,7 +81,7 @@ func (o *Options) freePlan(ctx context.Context) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	if total == asideTotal && usable == asideUsable {
+	if total == asideTotal && max(usable, asideUsable)-min(usable, asideUsable) < sameWithin {
 		return nil, fmt.Errorf("%s: %w", o.Free.Aside, ErrSameDisk)
 	}
 	need := o.Free.Bytes - int64(usable)

@@ -192,6 +192,8 @@ func (w *walk) good(r *logfile.Reader, h *record.Header) {
 		c.release(first)
 	} else if first > c.next && !c.first {
 		c.gap(w.path, r.Start(), c.next, first-1)
+	} else if first > c.next && c.facts.RecoveryPoint >= 0 && first > c.facts.LogStart {
+		c.gap(w.path, r.Start(), max(c.next, c.facts.LogStart), first-1) // a segment begins with the batch it was made for
 	} else if first > c.next {
 		c.gaps, c.exact = true, false
 	}
