@@ -13,7 +13,6 @@ import (
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
-	"github.com/twmb/franz-go/pkg/kversion"
 
 	"github.com/samsalog/samsa/internal/longtest"
 	"github.com/samsalog/samsa/record"
@@ -179,18 +178,6 @@ func (m *shareMember) consume(until int) {
 	}
 }
 
-// withoutAsking makes a client use its newest versions instead of asking for the broker's.
-func withoutAsking() *kversion.Versions {
-	v := kversion.Tip()
-	for key := range kmsg.MaxKey + 1 {
-		if r := kmsg.RequestForKey(int16(key)); r != nil {
-			v.SetMaxKeyVersion(int16(key), r.MaxVersion())
-		}
-	}
-	v.SetMaxKeyVersion(int16(kmsg.ApiVersions), -1)
-	return v
-}
-
 // TestKilledBrokerKeepsShareState kills the broker while a member of a share group consumes. Nothing is lost, and what was
 // accepted does not come again once that was answered.
 func TestKilledBrokerKeepsShareState(t *testing.T) {
@@ -202,8 +189,7 @@ func TestKilledBrokerKeepsShareState(t *testing.T) {
 	process := startProcess(t, dir, "127.0.0.1:0")
 	addr := process.addr
 	cl, err := kgo.NewClient(kgo.SeedBrokers(addr), kgo.DefaultProduceTopic("shared"), kgo.ProducerBatchMaxBytes(2<<10), kgo.MetadataMinAge(50*time.Millisecond),
-		kgo.RetryBackoffFn(func(int) time.Duration { return 20 * time.Millisecond }), kgo.RetryTimeout(time.Second),
-		kgo.MaxVersions(withoutAsking())) // ShareFetch is not told
+		kgo.RetryBackoffFn(func(int) time.Duration { return 20 * time.Millisecond }), kgo.RetryTimeout(time.Second))
 	if err != nil {
 		t.Fatal(err)
 	}
