@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Other people's clients and tools against Samsa.
 #
-#   scripts/interop.sh [part]…     install tools admin matrix go dump takeover kill rolling connect streams; all of them if none is named
+#   scripts/interop.sh [part]…     install tools admin matrix go dump takeover adopt kill rolling connect streams; all of them if none is named
 #
 #     install    bring what the other parts need (Debian, Maven, npm); says what it does
 #     tools      Apache Kafka's own command line tools
@@ -10,6 +10,7 @@
 #     go         the Go tests of interop/ (sarama, kafka-go, librdkafka, franz-go)
 #     dump       Kafka's dump tool and samsa dump over the same files
 #     takeover   Apache Kafka starts on a directory of Samsa's, and hands it back
+#     adopt      what samsa adopt says of a killed Apache Kafka's directory; savepoint and rollback
 #     kill       kill -9 under load: nothing acknowledged is missing
 #     rolling    members of groups, dynamic and static, of both protocols, come and go: nothing lost, little read again
 #     connect    a Connect worker with a source and a sink, stopped and killed
@@ -24,7 +25,7 @@ root=$(dirname "$here")
 . "$here/interop/lib.sh"
 
 parts=("$@")
-[ ${#parts[@]} -eq 0 ] && parts=(install tools admin matrix go dump takeover kill rolling connect streams)
+[ ${#parts[@]} -eq 0 ] && parts=(install tools admin matrix go dump takeover adopt kill rolling connect streams)
 trap stop_all EXIT
 
 for part in "${parts[@]}"; do

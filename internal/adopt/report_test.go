@@ -9,8 +9,11 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/samsalog/samsa"
 	"github.com/samsalog/samsa/internal/metadata"
+	"github.com/samsalog/samsa/internal/stored"
 	"github.com/samsalog/samsa/storage/checkpoint"
 	"github.com/samsalog/samsa/vfs"
 )
@@ -202,8 +205,83 @@ func TestRefusals(t *testing.T) {
 			if r.Serve.Takes || !strings.Contains(strings.Join(r.Serve.Refusals, "; "), c.want) || len(r.Serve.Changes) > 0 {
 				t.Errorf("%+v", r.Serve)
 			}
+			agrees(t, m, r)
 		})
 	}
+}
+
+// agrees is ADO-2: a broker does what the report says of serving. It changes the directories.
+func agrees(t *testing.T, fsys vfs.FS, r *Report) {
+	t.Helper()
+	var dirs []string
+	for _, d := range r.Directories {
+		dirs = append(dirs, d.Path)
+	}
+	b, err := samsa.Start(context.Background(), samsa.Config{Dirs: dirs, Listen: "127.0.0.1:0", FS: fsys})
+	if (err == nil) != r.Serve.Takes {
+		t.Errorf("the report says %+v, a broker %v", r.Serve, err)
+	}
+	if err != nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	if err := b.Shutdown(ctx); err != nil {
+		t.Error(err)
+	}
+}
+
+// What has become of a directory that a broker has taken: who wrote it, and that it is whole.
+func TestReportAfterServing(t *testing.T) {
+	for _, name := range fixtures() {
+		t.Run(name, func(t *testing.T) {
+			m := vfs.NewMem()
+			unpack(t, m, name, "/data")
+			before := look(t, m, "/data")
+			agrees(t, m, before)
+			if !before.Serve.Takes {
+				return
+			}
+			r := look(t, m, "/data")
+			if r.Writer.Program != "samsa" || r.Directories[0].State != clean || r.Metadata.LeaderEpoch != max(before.Metadata.LeaderEpoch, 0)+1 ||
+				r.ClusterID != before.ClusterID || len(r.Groups) != len(before.Groups) || len(r.Topics) != len(before.Topics) || len(r.Transactions) != len(before.Transactions) {
+				t.Errorf("%+v %+v", r.Writer, r.Directories[0])
+			}
+			for i, topic := range r.Topics {
+				if was := before.Topics[i]; topic.ID != was.ID || len(topic.Partitions) != len(was.Partitions) || topic.Records < was.Records && topic.Name != "compacted" {
+					t.Errorf("%s: %+v, was %+v", topic.Name, topic, was)
+				}
+			}
+		})
+	}
+}
+
+// A member of a larger cluster: replicas elsewhere.
+func TestReplicasElsewhere(t *testing.T) {
+	m := vfs.NewMem()
+	unpack(t, m, "kafka-4.4.0-clean", "/data")
+	meta, err := checkpoint.ReadMetaProperties(m, "/data/meta.properties")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := metadata.Open(metadata.Options{FS: m, Handles: vfs.NewHandles(m, 10), Dir: "/data", NodeID: 1, ClusterID: meta.ClusterID, DirectoryID: meta.DirectoryID})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := stored.NewPartitionChangeRecord()
+	p.PartitionID = 0
+	p.TopicID, p.Replicas, p.ISR = s.Image().Topics.ByName("first").ID, []int32{1, 2, 3}, []int32{1}
+	if _, err := s.Append(&p); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	r := look(t, m, "/data")
+	if r.Serve.Takes || !strings.Contains(r.Serve.Refusals[0], "replicas on other nodes [2 3] (first-0 on [1 2 3])") {
+		t.Errorf("%+v", r.Serve)
+	}
+	agrees(t, m, r)
 }
 
 // What the metadata knows and the disk has not, and the other way round; a torn tail; an interrupted compaction.

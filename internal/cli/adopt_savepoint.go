@@ -55,12 +55,12 @@ func (a *adoptSave) run(cmd *cobra.Command, t adoptTarget) error {
 		return printJSON(cmd.OutOrStdout(), sum)
 	}
 	out := cmd.OutOrStdout()
-	fmt.Fprintf(out, "%s: %s of %s; copied %s, kept %s of logs by hard links\n", sum.File, count(int64(sum.Files), "file"), count(int64(sum.Logs), "log"),
+	fmt.Fprintf(out, "%s: %s of %s; copied %s, kept %s of logs by hard links\n", a.file, count(int64(sum.Files), "file"), count(int64(sum.Logs), "log"),
 		byteSize(sum.Copied), byteSize(sum.Linked))
 	if sum.Uncovered > 0 {
 		fmt.Fprintf(out, "%s of logs are not kept: what retention, compaction or the deletion of a topic takes of them cannot be given back\n", byteSize(sum.Uncovered))
 	}
-	_, err = fmt.Fprintf(out, "To go back: samsa adopt --rollback %s\nTo give it up: rm -r %s %s.d\n", sum.File, sum.File, sum.File)
+	_, err = fmt.Fprintf(out, "To go back: samsa adopt --rollback %s\nTo give it up: rm -r %s %s.d\n", a.file, a.file, a.file)
 	return err
 }
 

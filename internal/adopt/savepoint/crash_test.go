@@ -116,6 +116,8 @@ func TestRollbackCutAnywhere(t *testing.T) {
 			mem := origin.Crash()
 			if _, err := Rollback(context.Background(), cutAt(mem, n), "/save/one", nil); err == nil {
 				sameTree(t, tree(t, mem, "/data"), want)
+				got := tree(t, mem.Crash(), "/data") // all of it is durable
+				sameTree(t, got, want)
 				break
 			}
 			cuts++
