@@ -40,8 +40,12 @@ const usage = `usage: bench [flags]         measure, and write docs/bench.md whe
 
 `
 
-// quickScale makes a run of all rows and peers last about twenty minutes on two cores.
-const quickScale = 0.35
+// quickScale and quickSlowRounds, the rounds of rows that start servers of their own, make a run of all rows and peers
+// last about twenty minutes on two cores.
+const (
+	quickScale      = 0.25
+	quickSlowRounds = 2
+)
 
 func parseFlags(args []string) (options, error) {
 	o := options{settings: map[string]string{}}
@@ -59,7 +63,7 @@ func parseFlags(args []string) (options, error) {
 	f.StringVar(&o.docs, "docs", "", "write bench.md, plots and results into this `directory`")
 	f.StringVar(&o.results, "results", "", "write results into this `file` (default: bench/results.jsonl in -docs, or a temporary one)")
 	f.IntVar(&o.rounds, "rounds", 5, "measured rounds; rows that take long have fewer")
-	f.Float64Var(&o.scale, "scale", 0, "factor for numbers of records and times (default 1, with -quick 0.35)")
+	f.Float64Var(&o.scale, "scale", 0, "factor for numbers of records and times (default 1, with -quick 0.25)")
 	f.BoolVar(&o.quick, "quick", false, "a run of about twenty minutes")
 	f.BoolVar(&o.all, "all", false, "every combination, and the rows that take an hour")
 	f.BoolVar(&o.list, "list", false, "print the names of the rows and stop")

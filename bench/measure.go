@@ -27,6 +27,9 @@ func measure(ctx context.Context, args []string) (err error) {
 	}
 	chosen := run.Options{Rounds: o.rounds, Only: o.only, Peers: o.peers, All: o.all, Compare: o.against != "",
 		Standing: rows.CleanerSettings(), Perf: o.perf, Progress: os.Stderr}
+	if o.quick {
+		chosen.SlowRounds = quickSlowRounds
+	}
 	selected := chosen.Selected(rows.All())
 	if o.list {
 		for _, r := range selected {

@@ -79,7 +79,7 @@ func Calls(ctx context.Context, pid int, during func() error) (int64, error) {
 	if err := cmd.Start(); err != nil {
 		return 0, fmt.Errorf("perf: %w", err)
 	}
-	attached(cmd.Process.Pid)
+	Attached(cmd.Process.Pid)
 	failed := during()
 	_ = cmd.Process.Signal(os.Interrupt)
 	_ = cmd.Wait() // interrupted, as it must be
@@ -89,8 +89,8 @@ func Calls(ctx context.Context, pid int, during func() error) (int64, error) {
 	return parsePerf(out.String())
 }
 
-// attached waits until perf has opened its counters; if it cannot, counting will fail with what it says.
-func attached(perf int) {
+// Attached waits until perf, the process of that number, has opened its counters; if it cannot, it will say so itself.
+func Attached(perf int) {
 	for range 200 {
 		names, err := filepath.Glob(fmt.Sprintf("/proc/%d/fd/*", perf))
 		if err != nil {

@@ -21,3 +21,6 @@ func Processor() string { return "unknown" }
 
 // Calls is not there on this system.
 func Calls(context.Context, int, func() error) (int64, error) { return 0, errors.ErrUnsupported }
+
+// Attached is not there on this system.
+func Attached(int) {}

@@ -22,7 +22,7 @@ func perfToolRows() []row.Row {
 			name = "perf tools/64KiB"
 		}
 		all = append(all, row.Row{
-			Name: name, Peers: both(), Standing: true,
+			Name: name, Peers: both(), Standing: true, MostRounds: 3,
 			Run: func(ctx context.Context, t row.Turn) ([]figure.Value, error) { return runPerfTools(ctx, t, properties) },
 		})
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/samsalog/samsa/bench/peer"
+	"github.com/samsalog/samsa/bench/proc"
 	"github.com/samsalog/samsa/bench/row"
 )
 
@@ -27,6 +28,7 @@ func (r *Runner) profile(one row.Row, n peer.Name, round int) (stop func(), err 
 	if err := cmd.Start(); err != nil {
 		return nil, fmt.Errorf("profile: %w", err)
 	}
+	proc.Attached(cmd.Process.Pid)
 	return func() {
 		_ = cmd.Process.Signal(os.Interrupt)
 		_ = cmd.Wait() // interrupted, as it must be

@@ -19,7 +19,9 @@ import (
 
 // Options say what runs.
 type Options struct {
-	Rounds int
+	// Rounds is how many rounds a row has at most; SlowRounds bounds those of rows that start servers of their own, 0
+	// for no bound.
+	Rounds, SlowRounds int
 	// Only selects rows by name, nil for all; Peers selects peers, empty for all.
 	Only  *regexp.Regexp
 	Peers []peer.Name
@@ -157,6 +159,9 @@ func (r *Runner) rounds(one row.Row) (rounds, first int) {
 	}
 	if one.Standing {
 		return rounds + 1, 1
+	}
+	if r.options.SlowRounds > 0 {
+		rounds = min(rounds, r.options.SlowRounds)
 	}
 	return rounds, 0
 }

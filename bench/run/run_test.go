@@ -51,6 +51,17 @@ func TestPeersTakeTurns(t *testing.T) {
 	}
 }
 
+func TestSlowRowsHaveFewerRounds(t *testing.T) {
+	n := 0
+	one := row.Row{Name: "g/a", Peers: []peer.Name{peer.Minimum}, Run: func(context.Context, row.Turn) ([]figure.Value, error) {
+		n++
+		return nil, nil
+	}}
+	if _, err := runRows(t, Options{Rounds: 5, SlowRounds: 2}, one); err != nil || n != 2 {
+		t.Errorf("%d rounds, %v", n, err)
+	}
+}
+
 func TestComparing(t *testing.T) {
 	var order []peer.Name
 	one := row.Row{Name: "g/a", Peers: []peer.Name{peer.Samsa, peer.Minimum}, Run: func(_ context.Context, turn row.Turn) ([]figure.Value, error) {
