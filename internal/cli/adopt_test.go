@@ -28,7 +28,7 @@ func served(t *testing.T, dir string, do func(s shell)) {
 	}
 }
 
-func offline(args ...string) result {
+func adoptCLI(args ...string) result {
 	var stdout, stderr bytes.Buffer
 	status := Main(context.Background(), args, strings.NewReader(""), &stdout, &stderr)
 	return result{stdout.String(), stderr.String(), status}
@@ -52,28 +52,28 @@ func TestAdopt(t *testing.T) {
 	served(t, dir, func(s shell) {
 		s.ok("", "topics", "create", "orders", "--config", "retention.ms=1000000")
 		s.ok("one\ntwo\n", "produce", "orders", "--quiet")
-		wants(t, offline("adopt", dir), exitOK, "would refuse", "in use")
-		wants(t, offline("adopt", dir, "--save", file), exitFailure, "in use", "Stop the broker first")
+		wants(t, adoptCLI("adopt", dir), exitOK, "would refuse", "in use")
+		wants(t, adoptCLI("adopt", dir, "--save", file), exitFailure, "in use", "Stop the broker first")
 	})
-	wants(t, offline("adopt", dir), exitOK, "last written by Samsa 4.4", "clean", "orders", "retention.ms=1000000", "samsa serve would take it")
+	wants(t, adoptCLI("adopt", dir), exitOK, "last written by Samsa 4.4", "clean", "orders", "retention.ms=1000000", "samsa serve would take it")
 	var doc struct {
 		NodeID int32 `json:"nodeId"`
 		Topics []struct{ Name string }
 	}
-	if r := offline("adopt", dir, "--json"); json.Unmarshal([]byte(r.stdout), &doc) != nil || doc.NodeID != 1 || len(doc.Topics) != 1 {
+	if r := adoptCLI("adopt", dir, "--json"); json.Unmarshal([]byte(r.stdout), &doc) != nil || doc.NodeID != 1 || len(doc.Topics) != 1 {
 		t.Errorf("%+v", r)
 	}
-	wants(t, offline("adopt", dir, "--save", file), exitOK, "To go back: samsa adopt --rollback "+file)
-	wants(t, offline("adopt", dir, "--save", file), exitFailure, "there is a savepoint already")
-	wants(t, offline("adopt", "--rollback", file), exitOK, "nothing to do")
+	wants(t, adoptCLI("adopt", dir, "--save", file), exitOK, "To go back: samsa adopt --rollback "+file)
+	wants(t, adoptCLI("adopt", dir, "--save", file), exitFailure, "there is a savepoint already")
+	wants(t, adoptCLI("adopt", "--rollback", file), exitOK, "nothing to do")
 	served(t, dir, func(s shell) {
 		s.ok("three\n", "produce", "orders", "--quiet")
 		s.ok("", "topics", "create", "new")
-		wants(t, offline("adopt", "--rollback", file, "--yes"), exitFailure, "in use")
+		wants(t, adoptCLI("adopt", "--rollback", file, "--yes"), exitFailure, "in use")
 	})
-	wants(t, offline("adopt", "--rollback", file), exitOK, "orders-0: offsets 2 to 2 are given up (1)", "new-0: did not exist and goes", "Repeat with --yes")
-	wants(t, offline("adopt", "--rollback", file, "--json"), exitOK, `"partition": "new-0"`)
-	wants(t, offline("adopt", "--rollback", file, "--yes"), exitOK, "Done: the directories are as they were")
+	wants(t, adoptCLI("adopt", "--rollback", file), exitOK, "orders-0: offsets 2 to 2 are given up (1)", "new-0: did not exist and goes", "Repeat with --yes")
+	wants(t, adoptCLI("adopt", "--rollback", file, "--json"), exitOK, `"partition": "new-0"`)
+	wants(t, adoptCLI("adopt", "--rollback", file, "--yes"), exitOK, "Done: the directories are as they were")
 	served(t, dir, func(s shell) {
 		s.equal(s.ok("", "consume", "orders", "--to", "end"), "one\ntwo\n")
 	})
@@ -85,23 +85,23 @@ func TestAdoptFromSettings(t *testing.T) {
 	served(t, dir, func(shell) {})
 	properties := filepath.Join(root, "server.properties")
 	writeFile(t, properties, "log.dirs = "+filepath.ToSlash(dir)+"\n")
-	wants(t, offline("adopt", "--config", properties), exitOK, "no topics")
+	wants(t, adoptCLI("adopt", "--config", properties), exitOK, "no topics")
 	writeFile(t, properties, "node.id=1\n")
-	wants(t, offline("adopt", "--config", properties), exitUsage, "has no log.dirs")
+	wants(t, adoptCLI("adopt", "--config", properties), exitUsage, "has no log.dirs")
 	other := filepath.Join(root, "other")
 	if err := os.Mkdir(other, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	wants(t, offline("adopt", dir, other), exitOK, "would refuse", "there is no meta.properties")
+	wants(t, adoptCLI("adopt", dir, other), exitOK, "would refuse", "there is no meta.properties")
 }
 
 func TestAdoptWrongCommandLines(t *testing.T) {
 	dir := t.TempDir()
-	wants(t, offline("adopt"), exitUsage, "name the log directories")
-	wants(t, offline("adopt", filepath.Join(dir, "nowhere")), exitFailure, "Name the directories")
-	wants(t, offline("adopt", dir, "--save", "x", "--rollback", "y"), exitUsage, "contradict")
-	wants(t, offline("adopt", dir, "--rollback", "y"), exitUsage, "name none with --rollback")
-	wants(t, offline("adopt", dir, "--save", filepath.Join(dir, "in"), "--segments", "half"), exitUsage, "link, copy or none")
-	wants(t, offline("adopt", dir, "--save", filepath.Join(dir, "in")), exitFailure, "inside of the log directory")
-	wants(t, offline("adopt", "--rollback", filepath.Join(dir, "none")), exitFailure, "none")
+	wants(t, adoptCLI("adopt"), exitUsage, "name the log directories")
+	wants(t, adoptCLI("adopt", filepath.Join(dir, "nowhere")), exitFailure, "Name the directories")
+	wants(t, adoptCLI("adopt", dir, "--save", "x", "--rollback", "y"), exitUsage, "contradict")
+	wants(t, adoptCLI("adopt", dir, "--rollback", "y"), exitUsage, "name none with --rollback")
+	wants(t, adoptCLI("adopt", dir, "--save", filepath.Join(dir, "in"), "--segments", "half"), exitUsage, "link, copy or none")
+	wants(t, adoptCLI("adopt", dir, "--save", filepath.Join(dir, "in")), exitFailure, "inside of the log directory")
+	wants(t, adoptCLI("adopt", "--rollback", filepath.Join(dir, "none")), exitFailure, "none")
 }
