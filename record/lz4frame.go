@@ -112,6 +112,10 @@ type lz4Reader struct {
 	buf           []byte // memory of block, kept between frames
 }
 
+// lz4MaxKept is the largest buffer that goes back to the pool: a batch of the usual largest size, a megabyte unpacked,
+// fits.
+const lz4MaxKept = 2 << 20
+
 var lz4Readers sync.Pool
 
 func newLZ4Reader(src []byte, magic0 bool) *lz4Reader {
@@ -125,7 +129,7 @@ func newLZ4Reader(src []byte, magic0 bool) *lz4Reader {
 
 func (r *lz4Reader) Close() error {
 	buf := r.buf
-	if cap(buf) > maxKeptBlock {
+	if cap(buf) > lz4MaxKept {
 		buf = nil
 	}
 	*r = lz4Reader{buf: buf}
@@ -224,16 +228,26 @@ func (r *lz4Reader) next() error {
 // lz4MaxExpansion bounds the output of a block: one byte of a match length stands for 255 bytes.
 const lz4MaxExpansion = 255
 
+// lz4FirstGuess is the expansion that is tried first. A frame says only the largest size of its blocks, 4 MiB in what most
+// clients write, while batches are often smaller than 64 KiB; clearing the difference for each batch cost ten times as
+// much as unpacking it.
+const lz4FirstGuess = 4
+
+// decode unpacks a block. The buffer grows by twos while the block does not fit, up to its largest size and only as far as
+// the stored bytes could fill it (REC-1). The library does not tell a short buffer from damage, so damage is tried in all.
 func (r *lz4Reader) decode(stored []byte) error {
-	// The buffer grows to the block size only when the stored bytes could fill it (REC-1).
-	want := min(r.maxBlock, lz4MaxExpansion*len(stored)+16)
-	if cap(r.buf) < want {
-		r.buf = make([]byte, want)
+	most := min(r.maxBlock, lz4MaxExpansion*len(stored)+16)
+	for size := min(most, max(cap(r.buf), lz4FirstGuess*len(stored), lz4Block)); ; size = min(most, 2*size) {
+		if cap(r.buf) < size {
+			r.buf = make([]byte, size)
+		}
+		n, err := lz4.UncompressBlock(stored, r.buf[:size])
+		if err == nil && n >= 0 {
+			r.block = r.buf[:n]
+			return nil
+		}
+		if size == most {
+			return errLZ4
+		}
 	}
-	n, err := lz4.UncompressBlock(stored, r.buf[:want])
-	if err != nil || n < 0 {
-		return errLZ4
-	}
-	r.block = r.buf[:n]
-	return nil
 }

@@ -66,8 +66,9 @@ func (r *Running) Usage() (proc.Usage, error) {
 	return u, nil
 }
 
-// stopping is how long a peer may take to end cleanly.
-const stopping = 2 * time.Minute
+// stopping is how long a peer may take to end cleanly; Apache Kafka needs minutes for ten thousand partitions when the
+// machine is busy.
+const stopping = 10 * time.Minute
 
 // Stop ends the process cleanly. One that does not end in time is killed, and that is an error.
 func (r *Running) Stop() error {
