@@ -345,6 +345,11 @@ func TestOddDirectoriesAreServed(t *testing.T) {
 				t.Errorf("set aside are %v, want %v", strays, want)
 			}
 		}},
+		"a replica being added elsewhere": {func(s *spoiler) {
+			m := stored.NewPartitionChangeRecord()
+			m.PartitionID, m.TopicID, m.Replicas, m.Directories, m.AddingReplicas = 0, s.topic("rolled").ID, []int32{2, 1}, []record.UUID{{}, {}}, []int32{2}
+			s.records(&m)
+		}, nil},
 		"a partition that is missing": {func(s *spoiler) { s.remove("/data/names.with_dots-and-dashes-0") }, func(t *testing.T, mem *vfs.Mem, admin *kadm.Client) {
 			id, err := checkpoint.ReadPartitionMetadata(mem, "/data/names.with_dots-and-dashes-0/partition.metadata")
 			topics, err2 := admin.ListTopics(t.Context(), "names.with_dots-and-dashes")

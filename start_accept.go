@@ -34,7 +34,9 @@ func (s *starting) accept(f *metadata.Found) error {
 	for t := range f.Image.Topics.All() {
 		for n, p := range t.Partitions {
 			total++
-			if len(p.Replicas) == 1 && p.Replicas[0] == node {
+			// Replicas that are only being added hold nothing that is not here.
+			replicas := slices.DeleteFunc(slices.Clone(p.Replicas), func(id int32) bool { return slices.Contains(p.Adding, id) })
+			if len(replicas) == 1 && replicas[0] == node {
 				continue
 			}
 			if elsewhere++; elsewhere == 1 {

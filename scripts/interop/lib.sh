@@ -103,13 +103,14 @@ dump_both() {
 
 pids=()
 
-# start_samsa DIR LISTEN [FLAG…] starts a broker and sets broker_pid and broker_addr when it serves.
+# start_samsa DIR LISTEN [FLAG…] starts a broker and sets broker_pid and broker_addr when it serves. LISTEN "": the flags say
+# where it listens and where its data is.
 start_samsa() {
-  local dir=$1 listen=$2 err; shift 2
+  local dir=$1 err where=(--dir "$1" --listen "$2"); [ -n "$2" ] || where=(); shift 2
   err=$out/samsa-$(basename "$dir").log
   : >>"$err"
   local before; before=$(wc -l <"$err")
-  "$samsa" serve --dir "$dir" --listen "$listen" "$@" 2>>"$err" &
+  "$samsa" serve "${where[@]}" "$@" 2>>"$err" &
   broker_pid=$!; pids+=("$broker_pid")
   local i
   for i in $(seq 200); do
@@ -153,15 +154,32 @@ stop_own_broker() {
   return $status
 }
 
+# kafka_jars_of VERSION: another release of Apache Kafka, fetched if it is not there; sets jars_of_version.
+kafka_jars_of() {
+  jars_of_version=$cache/kafka-$1
+  [ "$jars_of_version" = "$jars" ] && return 0
+  cmp -s "$root/interop/kafka/pom.xml" "$jars_of_version/.complete" && return 0
+  echo "  fetching Apache Kafka $1 from Maven into ${jars_of_version/#$HOME/\~}"
+  rm -rf "$jars_of_version"
+  mvn -q -B -f "$root/interop/kafka/pom.xml" "-Dkafka.version=$1" dependency:copy-dependencies -DoutputDirectory="$jars_of_version" >>"$log" 2>&1 || return 1
+  rm -f "$jars_of_version"/slf4j-reload4j-* # the second of two backends
+  cp "$root/interop/kafka/pom.xml" "$jars_of_version/.complete"
+}
+
 # start_kafka DIR PORT: Apache Kafka on 127.0.0.1:PORT over log directory DIR, which is formatted if need
-# be; sets kafka_pid when it serves.
+# be; sets kafka_pid when it serves. kafka_jars are those of another release, kafka_settings further settings, a line each.
 start_kafka() {
-  local dir=$1 port=$2 home=$out/kafka-$2 i
+  local dir=$1 port=$2 home=$out/kafka-$2 jars=${kafka_jars:-$jars} format=--standalone i
   mkdir -p "$home"
   sed -e "s|@PORT@|$port|g" -e "s|@CONTROLLER_PORT@|$((port + 1))|g" -e "s|@DIR@|$dir|g" "$root/interop/kafka/server.properties" >"$home/server.properties"
+  echo "${kafka_settings:-}" >>"$home/server.properties"
+  if ls "$jars"/kafka_2.13-3.* >/dev/null 2>&1; then # the controller is configured, not recorded
+    format=
+    sed -i "s|^controller.quorum.bootstrap.servers=|controller.quorum.voters=1@|" "$home/server.properties"
+  fi
   local java=(java -Xmx512m -XX:+UseSerialGC -XX:TieredStopAtLevel=1 "-Dlog4j2.configurationFile=$root/interop/kafka/log4j2.properties" -cp "$jars/*")
   if [ ! -f "$dir/meta.properties" ]; then
-    "${java[@]}" kafka.tools.StorageTool format -t "${CLUSTER_ID:-c2Ftc2EtaW50ZXJvcC0xMg}" -c "$home/server.properties" --standalone >>"$home/kafka.log" 2>&1 || return 1
+    "${java[@]}" kafka.tools.StorageTool format -t "${CLUSTER_ID:-c2Ftc2EtaW50ZXJvcC0xMg}" -c "$home/server.properties" $format >>"$home/kafka.log" 2>&1 || return 1
   fi
   "${java[@]}" kafka.Kafka "$home/server.properties" >>"$home/kafka.log" 2>&1 &
   kafka_pid=$!; pids+=("$kafka_pid")
