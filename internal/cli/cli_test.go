@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
 	"go.uber.org/goleak"
 
 	"github.com/samsalog/samsa"
@@ -217,6 +219,33 @@ func TestGroups(t *testing.T) {
 	s.fails(exitFailure, []string{"groups", "reset", "g", "-t", "t:9", "--to", "1"}, "partition 9 of topic t")
 	s.ok("", "groups", "delete", "g")
 	s.fails(exitFailure, []string{"groups", "describe", "g"}, "GROUP_ID_NOT_FOUND", "samsa groups list")
+}
+
+// TestShareGroups: a share group is listed, described with what it has not done, and deleted as others are.
+func TestShareGroups(t *testing.T) {
+	s := shell{t, startBroker(t)}
+	s.ok("", "topics", "create", "t")
+	s.ok("1\n2\n3\n", "produce", "t")
+	cl, err := kgo.NewClient(kgo.SeedBrokers(s.addr))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer cl.Close()
+	if _, err := kadm.NewClient(cl).AlterShareGroupOffsets(t.Context(), "g", kadm.Offsets{"t": {0: {Topic: "t", At: 1}}}); err != nil {
+		t.Fatal(err)
+	}
+	if list := s.ok("", "groups", "list"); !regexp.MustCompile(`(?m)^g\s+share\s+Empty\s+share`).MatchString(list) {
+		t.Errorf("list:\n%s", list)
+	}
+	var groups []*groupView
+	if err := json.Unmarshal([]byte(s.ok("", "groups", "describe", "g", "--json")), &groups); err != nil || len(groups) != 1 {
+		t.Fatal(err)
+	}
+	if g := groups[0]; g.Type != "share" || g.TotalLag != 2 || len(g.Partitions) != 1 || g.Partitions[0].Committed != 1 || g.Partitions[0].End != 3 {
+		t.Errorf("described: %+v", g)
+	}
+	s.ok("", "groups", "delete", "g")
+	s.fails(exitFailure, []string{"groups", "describe", "g"}, "GROUP_ID_NOT_FOUND")
 }
 
 // TestGroupCommitsWhatWasPrinted is CLI-4: a count that ends in the middle of a fetch leaves the rest.

@@ -10,7 +10,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kerr"
 )
 
-// groupView is a group of either protocol as "groups describe" shows it.
+// groupView is a group as "groups describe" shows it.
 type groupView struct {
 	Group      string           `json:"group"`
 	Type       string           `json:"type"`
@@ -29,7 +29,8 @@ type memberView struct {
 	Host     string `json:"host"`
 }
 
-// groupPartition is one partition that a group has committed or reads; -1 stands for "unknown".
+// groupPartition is one partition that a group has committed or reads; -1 stands for "unknown". What a share group has
+// committed is where its share partition begins; records from there on may be done already, which Lag does not count.
 type groupPartition struct {
 	Topic     string `json:"topic"`
 	Partition int32  `json:"partition"`
@@ -52,6 +53,9 @@ func describeGroup(ctx context.Context, adm *admin, name string) (*groupView, er
 		return nil, kerr.GroupIDNotFound
 	}
 	view := &groupView{Group: name, Type: cmp.Or(group.GroupType, "classic"), State: group.State, Members: []memberView{}, Partitions: []groupPartition{}}
+	if view.Type == "share" {
+		return view, view.addShare(ctx, adm)
+	}
 	owners := map[string]map[int32]memberView{}
 	if view.Type == "consumer" {
 		err = view.addConsumerMembers(ctx, adm, owners)
