@@ -124,7 +124,7 @@ func (l *looker) claim(tp record.TopicPartition, id record.UUID, claimed map[*Pa
 			return p
 		}
 	}
-	return &Partition{Partition: tp.Partition, Missing: true, LogStart: -1, LogEnd: -1, HighWatermark: -1, RecoveryPoint: -1, LeaderEpoch: -1, Leader: -1, topic: tp.Topic}
+	return &Partition{Partition: tp.Partition, Missing: true, Magic: -1, LogStart: -1, LogEnd: -1, HighWatermark: -1, RecoveryPoint: -1, LeaderEpoch: -1, Leader: -1, topic: tp.Topic}
 }
 
 // topicsOfNames takes topics from the names of directories.

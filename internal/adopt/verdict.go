@@ -72,9 +72,17 @@ func (l *looker) elsewhere() (out []string) {
 	}
 	if n > 0 {
 		slices.Sort(others)
-		out = append(out, fmt.Sprintf("%d partitions have replicas on other nodes %v (%s): it is a member of a larger cluster; adopt --solo makes a single-node cluster of it", n, others, example))
+		out = append(out, fmt.Sprintf("%s with replicas on other nodes %v (%s): it is a member of a larger cluster; adopt --solo makes a single-node cluster of it", count(n, "partition"), others, example))
 	}
 	return out
+}
+
+// count renders n with the right form of the noun.
+func count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
 }
 
 func (l *looker) notes(v *Verdict) {
@@ -111,10 +119,10 @@ func (l *looker) notes(v *Verdict) {
 		}
 	}
 	if tiered > 0 {
-		note("%d topics are tiered: what is in remote storage cannot be read here; the rest is served", tiered)
+		note("%s with tiered storage: what is in remote storage cannot be read here; the rest is served", count(tiered, "topic"))
 	}
 	if old > 0 {
-		note("%d partitions hold messages of formats before 0.11 (magic 0 or 1); they are served as Kafka 4 serves them", old)
+		note("%s with messages of formats before 0.11 (magic 0 or 1), which are served as Kafka 4 serves them", count(old, "partition"))
 	}
 	for _, e := range l.r.Unread {
 		note("could not be read: %s", e)
@@ -159,17 +167,17 @@ func (l *looker) changes(v *Verdict) {
 		}
 	}
 	if partitions > 0 {
-		change("metadata log: %d partitions get a leader epoch each, which goes into leader-epoch-checkpoint too", partitions)
+		change("metadata log: a new leader epoch for each of %s, which goes into leader-epoch-checkpoint too", count(partitions, "partition"))
 	}
 	if missing > 0 {
-		change("%d partitions that the metadata expects and that are not there are created empty", missing)
+		change("%s missing that the metadata expects: created empty", count(missing, "partition"))
 	}
 	if recover > 0 {
-		change("%d partitions are recovered, since the last broker did not stop in order: segments from the recovery point on are read, their indexes and a producer snapshot are made anew", recover)
+		change("recovery of %s, since the last broker did not stop in order: segments from the recovery point on are read, their indexes and a producer snapshot are made anew", count(recover, "partition"))
 	}
 	l.leftovers(change)
 	if open > 0 {
-		change("open transactions in %d partitions end: their producers commit or abort them, or they are aborted at their timeout", open)
+		change("open transactions in %s end: their producers commit or abort them, or they are aborted at their timeout", count(open, "partition"))
 	}
 	change("from then on what a broker does: appends, checkpoints, snapshots of the metadata, retention and compaction by the topics' settings")
 	v.Stays = []string{
@@ -195,16 +203,16 @@ func (l *looker) leftovers(change func(string, ...any)) {
 		}
 	}
 	if torn > 0 {
-		change("%d partitions are cut at their last whole batch", torn)
+		change("%s cut at the last whole batch", count(torn, "partition"))
 	}
 	if deleted > 0 {
-		change("%d files that wait for their delayed deletion are unlinked", deleted)
+		change("%s that were to be unlinked after a delay: unlinked", count(deleted, "file"))
 	}
 	if cleaned > 0 {
-		change("%d files of a compaction that did not finish are removed; it begins again", cleaned)
+		change("%s of a compaction that did not finish: removed, it begins again", count(cleaned, "file"))
 	}
 	if swap > 0 {
-		change("%d files of a compaction that had finished are swapped in", swap)
+		change("%s of a compaction that had finished: swapped in", count(swap, "file"))
 	}
 	for _, a := range l.r.Aside {
 		if !strings.HasPrefix(a.Fate, "left") {

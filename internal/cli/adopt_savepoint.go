@@ -104,7 +104,11 @@ func (a *adoptRollback) run(cmd *cobra.Command, t adoptTarget) error {
 		}
 		return nil
 	}
-	if _, err := savepoint.Rollback(cmd.Context(), nil, a.file, nil); err != nil {
+	_, err = savepoint.Rollback(cmd.Context(), nil, a.file, nil)
+	if errors.Is(err, savepoint.ErrInUse) {
+		return withHint(err, "Nothing was changed. Stop the broker first.")
+	}
+	if err != nil {
 		return withHint(err, "What was done so far is on disk, and a broker would recover the directories. The same command completes it.")
 	}
 	fmt.Fprintf(cmd.ErrOrStderr(), "Done: the directories are as they were at %s.\n", time.UnixMilli(plan.CreatedMs).UTC().Format(time.RFC3339))

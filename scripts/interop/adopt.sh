@@ -21,7 +21,7 @@ seq 1 20000 | sed 's/.*/key&:order & of somebody who waits for it/' | "$samsa" p
 seq 1 20000 | sed 's/\(.\)$/\1:value & \1/' | "$samsa" produce compacted --bootstrap "$addr" --key-separator : --quiet
 "$samsa" consume orders --bootstrap "$addr" --group classic-group --count 500 >/dev/null 2>>"$log"
 java_tool consumer.ConsoleConsumer $B --topic orders --group new-group --command-property group.protocol=consumer --from-beginning --max-messages 100 --timeout-ms 20000 >/dev/null 2>>"$log"
-java_tool ProducerPerformance --topic gone --num-records 1000000 --record-size 10 --throughput 20 $B --transactional-id open --transaction-duration-ms 600000 >>"$log" 2>&1 & open=$!
+java_tool ProducerPerformance --topic gone --num-records 1000000 --record-size 10 --throughput 20 $B --transactional-id open --transaction-duration-ms 600000 --command-property transaction.timeout.ms=600000 >>"$log" 2>&1 & open=$!
 java_tool ProducerPerformance --topic busy --num-records 50 --record-size 10 --throughput -1 $B --transactional-id ended --transaction-duration-ms 50 >>"$log" 2>&1
 
 for i in $(seq 200); do [ "$(stat -c %s "$adopt_dir"/gone-0/*.log)" -gt 0 ] && break; sleep 0.1; done
@@ -49,13 +49,13 @@ start_samsa "$adopt_dir" 127.0.0.1:0 --set log.retention.check.interval.ms=100 -
 seq 1 5000 | "$samsa" produce orders --bootstrap "$broker_addr" --quiet
 "$samsa" topics create made --bootstrap "$broker_addr" >>"$log" 2>&1
 seq 1 100 | "$samsa" produce made --bootstrap "$broker_addr" --quiet
-"$samsa" topics delete gone --execute --bootstrap "$broker_addr" >>"$log" 2>&1 || "$samsa" topics delete gone --bootstrap "$broker_addr" >>"$log" 2>&1
+"$samsa" topics delete gone --bootstrap "$broker_addr" >>"$log" 2>&1
 "$samsa" topics alter busy --config retention.bytes=1000 --bootstrap "$broker_addr" >>"$log" 2>&1
 expect "a broker that runs is told" "is in use" "$samsa" adopt --rollback "$out/adopt/savepoint"
 if "$samsa" adopt --rollback "$out/adopt/savepoint" --yes >>"$log" 2>&1; then bad "a rollback under a broker is refused"; else ok "a rollback under a broker is refused"; fi
 if stop_process "$broker_pid"; then ok "Samsa stops"; else bad "Samsa stops"; fi
 kafka_start || { bad "Apache Kafka takes the directory back"; return 0; }
-seq 1 3000 | "$samsa" produce compacted --bootstrap "$addr" --quiet >>"$log" 2>&1
+seq 1 3000 | sed 's/.*/&:again/' | "$samsa" produce compacted --bootstrap "$addr" --key-separator : --quiet
 seq 1 3000 | "$samsa" produce orders --bootstrap "$addr" --quiet
 stop_process "$kafka_pid" KILL
 no_errors "Kafka logged no error after Samsa"

@@ -123,7 +123,7 @@ func Create(ctx context.Context, o Options) (sum *Summary, err error) {
 		return nil, err
 	}
 	if err := s.write(ctx); err != nil {
-		return nil, err
+		return nil, errors.Join(err, s.drop())
 	}
 	s.sum.File = o.File
 	return &s.sum, nil
@@ -153,6 +153,15 @@ func (s *saving) prepare() error {
 	}
 	s.w = &writer{f: f}
 	return nil
+}
+
+// drop removes what was made of a savepoint that there will not be.
+func (s *saving) drop() error {
+	err := s.FS.Remove(s.File + tmpSuffix)
+	for place := range s.places {
+		err = errors.Join(err, s.FS.RemoveAll(place))
+	}
+	return err
 }
 
 // own makes an empty directory with our mark.

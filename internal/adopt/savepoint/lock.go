@@ -27,7 +27,7 @@ func lockAll(fsys vfs.FS, dirs []string) (*locks, error) {
 		l.had = append(l.had, err == nil)
 		held, err := fsys.Lock(path)
 		if errors.Is(err, vfs.ErrLocked) {
-			err = fmt.Errorf("%s: %w: %w; stop the broker that runs on it", dir, ErrInUse, err)
+			err = fmt.Errorf("%w: %w", ErrInUse, err)
 		}
 		if err != nil {
 			return nil, errors.Join(err, l.release(nil))

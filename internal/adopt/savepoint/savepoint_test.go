@@ -143,6 +143,9 @@ func TestSeveralFileSystems(t *testing.T) {
 	if got := tree(t, mem, "/disk2"); len(got) != len(tree(t, mem, "/disk2/data"))+1 {
 		t.Errorf("something was left on the other disk: %d entries", len(got))
 	}
+	if got := tree(t, mem, "/disk1/save"); len(got) != 0 {
+		t.Errorf("a failed savepoint has left %v", got)
+	}
 	o.Links = []string{"/disk2/links"}
 	if _, err := Create(context.Background(), o); !errors.Is(err, ErrPlace) {
 		t.Errorf("a place that is not there: %v", err)
