@@ -67,7 +67,7 @@ func measure(ctx context.Context, args []string) (err error) {
 		failed = errors.Join(failed, report(results, o.docs))
 	}
 	if o.against != "" {
-		failed = errors.Join(failed, benchstat(ctx, results))
+		failed = errors.Join(failed, benchstat(ctx, o.root, results))
 	}
 	return failed
 }

@@ -81,7 +81,11 @@ func text(results, of string, w io.Writer) error {
 }
 
 // benchstat writes the figures of both revisions beside the results and prints how they compare.
-func benchstat(ctx context.Context, results string) error {
+func benchstat(ctx context.Context, root, results string) error {
+	results, err := filepath.Abs(results)
+	if err != nil {
+		return err
+	}
 	var files []string
 	for _, n := range []peer.Name{peer.Before, peer.Samsa} {
 		name := fmt.Sprintf("%s.%s.txt", results, map[peer.Name]string{peer.Before: "before", peer.Samsa: "after"}[n])
@@ -91,6 +95,7 @@ func benchstat(ctx context.Context, results string) error {
 		files = append(files, name)
 	}
 	cmd := exec.CommandContext(ctx, "go", append([]string{"tool", "benchstat"}, files...)...)
+	cmd.Dir = filepath.Join(root, "bench") // whose module has the tool
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
 	if err := cmd.Run(); err != nil {
 		return fmt.Errorf("benchstat %s %s: %w", files[0], files[1], err)

@@ -17,7 +17,7 @@ func All() []row.Row {
 	return slices.Concat(
 		limitRows(), produceRows(), consumeRows(), latencyRows(), singleRows(), fsyncRows(), connectionRows(),
 		callRows(), perfToolRows(), rdkafkaRows(), compactionRows(),
-		startRows(), memoryRows(), manyRows(), sizeRows(), recoveryRows(), lookupRows(),
+		startRows(), memoryRows(), manyRows(), sizeRows(), recoveryRows(), dumpRows(), lookupRows(),
 	)
 }
 

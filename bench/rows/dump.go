@@ -1,0 +1,82 @@
+package rows
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/samsalog/samsa/bench/figure"
+	"github.com/samsalog/samsa/bench/limits"
+	"github.com/samsalog/samsa/bench/peer"
+	"github.com/samsalog/samsa/bench/row"
+)
+
+const dumpRow = "dump"
+
+// dumped is how many records are dumped at scale 1: a segment of 1 GB.
+const dumped = 1_000_000
+
+// dumpRows: both tools over a segment that Samsa wrote, in batches of 64 KiB; the machine reads the file and no more.
+func dumpRows() []row.Row {
+	return []row.Row{{
+		Name: dumpRow, Peers: append(both(), peer.Machine), MostRounds: 3, Prepare: prepareDump, Run: runDump,
+		Marks: []figure.Mark{ofKafka(dumpRow, "shallow", 15, 0), ofKafka(dumpRow, "deep", 8, 0)},
+	}}
+}
+
+func prepareDump(ctx context.Context, t row.Turn) error {
+	r, err := t.Launcher.Start(ctx, peer.Samsa, t.Own(), nil)
+	if err != nil {
+		return err
+	}
+	if err := r.CreateTopic(ctx, startTopic, 1, nil); err != nil {
+		return errors.Join(err, r.Stop())
+	}
+	_, err = produceMany(ctx, t, r, 1, t.Records(dumped))
+	return errors.Join(err, r.Stop())
+}
+
+func runDump(ctx context.Context, t row.Turn) ([]figure.Value, error) {
+	file := filepath.Join(partitionDir(t), fmt.Sprintf("%020d.log", 0))
+	if t.Peer == peer.Machine {
+		rate, err := limits.Read(file)
+		return []figure.Value{row.Value("read", "MB/s", rate)}, err
+	}
+	info, err := os.Stat(file)
+	if err != nil {
+		return nil, err
+	}
+	tool := []string{t.Launcher.Binaries[t.Peer], "dump", "--files", file}
+	if t.Peer == peer.Kafka {
+		tool = t.Launcher.Java("512m", "org.apache.kafka.tools.DumpLogSegments", "--files", file)
+	}
+	var values []figure.Value
+	for _, how := range []struct {
+		name string
+		more []string
+	}{{"shallow", nil}, {"deep", []string{"--deep-iteration"}}} {
+		took, err := timed(ctx, append(tool[:len(tool):len(tool)], how.more...))
+		if err != nil {
+			return nil, err
+		}
+		values = append(values, row.Value(how.name, "MB/s", float64(info.Size())/1e6/took.Seconds()))
+	}
+	return values, nil
+}
+
+// timed runs a program whose output nobody wants.
+func timed(ctx context.Context, args []string) (time.Duration, error) {
+	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
+	var complaints strings.Builder
+	cmd.Stderr = &complaints
+	began := time.Now()
+	if err := cmd.Run(); err != nil {
+		return 0, fmt.Errorf("%s: %w: %s", filepath.Base(args[0]), err, strings.TrimSpace(complaints.String()))
+	}
+	return time.Since(began), nil
+}
