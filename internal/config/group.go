@@ -39,9 +39,11 @@ func (l Layers) GroupInt(key string, overrides map[string]string) int {
 	return int(v)
 }
 
-// groupLimits are the broker's keys that bound a group's: group.X.min.Y and group.X.max.Y for X.Y; nil: no such bound.
+// groupLimits are the broker's keys that bound a group's: group.X.min.Y and group.X.max.Y for X.Y and for X.num.Y; nil: no
+// such bound.
 func groupLimits(d *Definition) (low, high *Definition) {
 	kind, rest, _ := strings.Cut(d.Name, ".")
+	rest = strings.TrimPrefix(rest, "num.")
 	return BrokerKeys().Lookup("group." + kind + ".min." + rest), BrokerKeys().Lookup("group." + kind + ".max." + rest)
 }
 
@@ -103,10 +105,6 @@ func (l Layers) groupBounds(d *Definition, v Value) string {
 		if known := l.List("group.streams.assignors"); !slices.Contains(known, v.Text) {
 			return "it is not one of the assignors " + strings.Join(known, ", ")
 		}
-	case "streams.num.standby.replicas":
-		return atMost(v, l.Int("group.streams.max.standby.replicas"))
-	case "streams.num.warmup.replicas":
-		return atMost(v, l.Int("group.streams.max.warmup.replicas"))
 	case "errors.deadletterqueue.topic.name":
 		if strings.HasPrefix(v.Text, "__") {
 			return "a dead-letter queue must not be a topic whose name begins with __"
@@ -118,13 +116,6 @@ func (l Layers) groupBounds(d *Definition, v Value) string {
 	}
 	if high != nil && v.Int > l.lookup(high, high.Name).Int {
 		return fmt.Sprintf("value must be no more than %d (%s)", l.lookup(high, high.Name).Int, high.Name)
-	}
-	return ""
-}
-
-func atMost(v Value, most int) string {
-	if v.Int > int64(most) {
-		return fmt.Sprintf("value must be no more than %d", most)
 	}
 	return ""
 }

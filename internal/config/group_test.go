@@ -30,3 +30,27 @@ func TestGroupConfigStaysWithinTheBoundsOfNow(t *testing.T) {
 		}
 	}
 }
+
+// Bounds of numbers of copies stand under other names, and hold when they are set and later.
+func TestGroupConfigBoundsOfCopies(t *testing.T) {
+	for _, c := range []struct {
+		key, bound string
+	}{
+		{"streams.num.standby.replicas", "group.streams.max.standby.replicas"}, {"streams.num.warmup.replicas", "group.streams.max.warmup.replicas"},
+	} {
+		static, _, err := Load(map[string]string{"node.id": "1", "log.dirs": "/data", c.bound: "1"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		l := Layers{Static: static, NodeID: 1}
+		if got := l.GroupInt(c.key, map[string]string{c.key: "2"}); got != 1 {
+			t.Errorf("%s is %d, want 1", c.key, got)
+		}
+		if err := ValidateGroup(l, map[string]string{c.key: "2"}); err == nil {
+			t.Errorf("%s may be set beyond %s", c.key, c.bound)
+		}
+		if err := ValidateGroup(l, map[string]string{c.key: "1"}); err != nil {
+			t.Errorf("%s: %v", c.key, err)
+		}
+	}
+}

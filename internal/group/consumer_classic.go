@@ -59,7 +59,7 @@ func (m *machine) joinedConsumers(g *consumerGroup, j *joining, x *consumer.Memb
 		return coord.None()
 	}
 	m.watchMember(g, g.Members[x.ID])
-	t := m.timersOf(g, x.ID)
+	t := clocksOf(g.members, x.ID)
 	t.join.Stop()
 	m.removeAfter(g, x.ID, &t.sync, millis(j.rebalanceTimeoutMs), "it did not ask for its assignment in time")
 	if m.mayDowngrade(g, "") { // it took the place of the last member of the consumer protocol
@@ -83,7 +83,7 @@ func (m *machine) syncConsumers(g *consumerGroup, y *syncing) coord.Result {
 		y.answer.give(syncFailed(e.Code))
 		return coord.None()
 	}
-	m.timersOf(g, x.ID).sync.Stop()
+	clocksOf(g.members, x.ID).sync.Stop()
 	m.watchMember(g, x)
 	r := syncFailed(0)
 	r.ProtocolType, r.Protocol = kmsg.StringPtr(consumerProtocolType), kmsg.StringPtr(x.Protocol())
@@ -112,7 +112,7 @@ func (m *machine) beatConsumers(g *consumerGroup, req *kmsg.HeartbeatRequest) *k
 
 // awaitJoin removes a member that was told to join again and does not.
 func (m *machine) awaitJoin(g *consumerGroup, x *consumer.Member) {
-	if t := m.timersOf(g, x.ID); !t.join.Running() {
+	if t := clocksOf(g.members, x.ID); !t.join.Running() {
 		m.removeAfter(g, x.ID, &t.join, millis(x.RebalanceTimeoutMs), "it did not join the rebalance in time")
 	}
 }

@@ -13,23 +13,9 @@ type consumerGroup struct {
 	*consumer.Group
 	// refresh is set when topics that the members read may have changed.
 	refresh bool
-	members map[string]*memberTimers
+	members map[string]*clocks[*consumer.Member]
 	// resolve looks up the members' regular expressions again.
 	resolve *coord.Timer
-}
-
-// memberTimers remove a member: session when it was silent, rebalance when it does not give partitions up in time. A
-// member of the classic protocol has join and sync instead of the second: when it does not send these in time.
-type memberTimers struct {
-	session, rebalance, join, sync *coord.Timer
-	// asked is the member as it was when rebalance was started: whoever is asked for more gets the time again.
-	asked *consumer.Member
-}
-
-func (t *memberTimers) stop() {
-	for _, x := range []*coord.Timer{t.session, t.rebalance, t.join, t.sync} {
-		x.Stop()
-	}
 }
 
 // consumerOf is the consumer group of an id; nil if it belongs to another kind of group or to nobody.
@@ -40,22 +26,17 @@ func (m *machine) consumerOf(id string) *consumerGroup {
 	return m.consumers[id]
 }
 
-// replayConsumer applies a record of a consumer group. A simple group of that id, made because offsets were replayed
-// first, gives way, and so does what is left of another kind.
+// replayConsumer applies a record of a consumer group.
 func (m *machine) replayConsumer(id string, r coord.Replayed) error {
 	g := m.consumers[id]
 	if g == nil {
 		if r.Value == nil {
 			return nil
 		}
-		g = &consumerGroup{Group: consumer.New(id), refresh: true, members: map[string]*memberTimers{}}
+		g = &consumerGroup{Group: consumer.New(id), refresh: true, members: map[string]*clocks[*consumer.Member]{}}
 		m.consumers[id] = g
 		m.env.counters.consumerGroups.Add(1)
-		m.dropStreams(m.streams[id])
-		m.dropShare(m.shares[id])
-		if old := m.groups[id]; old != nil && old.isSimple() {
-			m.remove(old)
-		}
+		m.giveWay(id, consumerKind)
 	}
 	before := g.Epoch
 	if err := g.Apply(r.Key, r.Value); err != nil {
@@ -68,12 +49,7 @@ func (m *machine) replayConsumer(id string, r coord.Replayed) error {
 		m.dropConsumer(g)
 		return nil
 	}
-	for member, t := range g.members {
-		if g.Members[member] == nil {
-			t.stop()
-			delete(g.members, member)
-		}
-	}
+	stopGone(g.members, g.Members)
 	return nil
 }
 
@@ -133,7 +109,7 @@ func (m *machine) view() consumer.View {
 
 // watchMember starts the session of a member again, and its time to give partitions up unless it runs for the same.
 func (m *machine) watchMember(g *consumerGroup, x *consumer.Member) {
-	t := m.timersOf(g, x.ID)
+	t := clocksOf(g.members, x.ID)
 	timeout := m.env.consumerConfig(g.ID).SessionTimeout
 	if x.IsClassic() {
 		timeout = millis(x.Classic.SessionTimeoutMs)
@@ -152,22 +128,9 @@ func (m *machine) watchMember(g *consumerGroup, x *consumer.Member) {
 	}
 }
 
-func (m *machine) timersOf(g *consumerGroup, member string) *memberTimers {
-	t := g.members[member]
-	if t == nil {
-		t = &memberTimers{}
-		g.members[member] = t
-	}
-	return t
-}
-
-// removeAfter starts a timer, again if it runs, that removes a member.
+// removeAfter winds a timer that removes a member.
 func (m *machine) removeAfter(g *consumerGroup, member string, at **coord.Timer, d time.Duration, reason string) {
-	if *at != nil {
-		(*at).Reset(d)
-		return
-	}
-	*at = m.timers.AfterFunc(d, func() coord.Result {
+	m.wind(at, d, func() coord.Result {
 		x := g.Members[member]
 		if m.consumerOf(g.ID) != g || x == nil {
 			return coord.None()

@@ -208,7 +208,7 @@ func (m *machine) consumerLeave(req *beatRequest, a *answer[*beatResponse]) coor
 	c.Away(x)
 	return coord.Result{Records: c.Records, Done: func(err error) coord.Result {
 		if err == nil && m.consumers[g.ID] == g && g.Members[x.ID] != nil {
-			m.timersOf(g, x.ID).rebalance.Stop()
+			clocksOf(g.members, x.ID).rebalance.Stop()
 		}
 		done(err)
 		return coord.None()

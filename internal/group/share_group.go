@@ -25,8 +25,7 @@ func (m *machine) shareOf(id string) *shareGroup {
 	return m.shares[id]
 }
 
-// replayShare applies a record of a share group. A simple group of that id, made because offsets were replayed first,
-// gives way, and so does what is left of another kind.
+// replayShare applies a record of a share group.
 func (m *machine) replayShare(id string, r coord.Replayed) error {
 	g := m.shares[id]
 	if g == nil {
@@ -36,11 +35,7 @@ func (m *machine) replayShare(id string, r coord.Replayed) error {
 		g = &shareGroup{Group: share.New(id), refresh: true, beginning: share.Topics{}, sessions: map[string]*coord.Timer{}}
 		m.shares[id] = g
 		m.env.counters.shareGroups.Add(1)
-		m.dropConsumer(m.consumers[id])
-		m.dropStreams(m.streams[id])
-		if old := m.groups[id]; old != nil && old.isSimple() {
-			m.remove(old)
-		}
+		m.giveWay(id, shareKind)
 	}
 	before, empty := g.Epoch, len(g.Members) == 0
 	if err := g.Apply(r.Key, r.Value); err != nil {

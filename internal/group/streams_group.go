@@ -13,19 +13,7 @@ type streamsGroup struct {
 	live *streams.Live
 	// refresh is set when topics that the topology needs may have changed.
 	refresh bool
-	members map[string]*taskTimers
-}
-
-// taskTimers remove a member: session when it was silent, rebalance when it does not give tasks up in time.
-type taskTimers struct {
-	session, rebalance *coord.Timer
-	// asked is the member as it was when rebalance was started: whoever is asked for more gets the time again.
-	asked *streams.Member
-}
-
-func (t *taskTimers) stop() {
-	t.session.Stop()
-	t.rebalance.Stop()
+	members map[string]*clocks[*streams.Member]
 }
 
 // streamsOf is the streams group of an id; nil if it belongs to another kind of group or to nobody.
@@ -36,22 +24,17 @@ func (m *machine) streamsOf(id string) *streamsGroup {
 	return m.streams[id]
 }
 
-// replayStreams applies a record of a streams group. A simple group of that id, made because offsets were replayed
-// first, gives way, and so does what is left of another kind.
+// replayStreams applies a record of a streams group.
 func (m *machine) replayStreams(id string, r coord.Replayed) error {
 	g := m.streams[id]
 	if g == nil {
 		if r.Value == nil {
 			return nil
 		}
-		g = &streamsGroup{Group: streams.New(id), live: streams.NewLive(), refresh: true, members: map[string]*taskTimers{}}
+		g = &streamsGroup{Group: streams.New(id), live: streams.NewLive(), refresh: true, members: map[string]*clocks[*streams.Member]{}}
 		m.streams[id] = g
 		m.env.counters.streamsGroups.Add(1)
-		m.dropConsumer(m.consumers[id])
-		m.dropShare(m.shares[id])
-		if old := m.groups[id]; old != nil && old.isSimple() {
-			m.remove(old)
-		}
+		m.giveWay(id, streamsKind)
 	}
 	before := g.Epoch
 	if err := g.Apply(r.Key, r.Value); err != nil {
@@ -65,12 +48,7 @@ func (m *machine) replayStreams(id string, r coord.Replayed) error {
 		return nil
 	}
 	g.live.Follow(g.Group)
-	for member, t := range g.members {
-		if g.Members[member] == nil {
-			t.stop()
-			delete(g.members, member)
-		}
-	}
+	stopGone(g.members, g.Members)
 	return nil
 }
 
@@ -136,11 +114,7 @@ func (m *machine) assignDelayed(id string) coord.Result {
 
 // watchTasks starts the session of a member again, and its time to give tasks up unless it runs for the same.
 func (m *machine) watchTasks(g *streamsGroup, x *streams.Member) {
-	t := g.members[x.ID]
-	if t == nil {
-		t = &taskTimers{}
-		g.members[x.ID] = t
-	}
+	t := clocksOf(g.members, x.ID)
 	m.endAfter(g, x.ID, &t.session, m.env.streamsConfig(g.ID).SessionTimeout, "it was not heard of in time")
 	switch {
 	case x.State != streams.Unrevoked:
@@ -151,13 +125,9 @@ func (m *machine) watchTasks(g *streamsGroup, x *streams.Member) {
 	}
 }
 
-// endAfter starts a timer, again if it runs, that removes a member.
+// endAfter winds a timer that removes a member.
 func (m *machine) endAfter(g *streamsGroup, member string, at **coord.Timer, d time.Duration, reason string) {
-	if *at != nil {
-		(*at).Reset(d)
-		return
-	}
-	*at = m.timers.AfterFunc(d, func() coord.Result {
+	m.wind(at, d, func() coord.Result {
 		x := g.Members[member]
 		if m.streamsOf(g.ID) != g || x == nil {
 			return coord.None()
