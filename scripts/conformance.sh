@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # The test suites of other people's clients, as they come with their modules, against samsa serve.
 #
-#   scripts/conformance.sh [suite]…     kgo chaos kafka-go sarama; all of them if none is named
+#   scripts/conformance.sh [suite]…     kgo chaos kfake kafka-go sarama; all of them if none is named
 #
 #     kgo        franz-go's integration tests: groups of both protocols, transactions, exactly-once chains
 #     chaos      the same with connections that die after 0.5 to 1.5 s
+#     kfake      the tests that come with franz-go's stand-in for a broker, many of them ported from Apache Kafka's
 #     kafka-go   segmentio's tests; they need localhost:9092 to be free
 #     sarama     IBM's functional tests behind toxiproxy; they need localhost:29091 to 29095 and 8474 to be free
 #
@@ -17,7 +18,7 @@ root=$(dirname "$here")
 . "$here/conformance/lib.sh"
 
 suites=("$@")
-[ ${#suites[@]} -eq 0 ] && suites=(kgo chaos kafka-go sarama)
+[ ${#suites[@]} -eq 0 ] && suites=(kgo chaos kfake kafka-go sarama)
 for suite in "${suites[@]}"; do
   [ -f "$here/conformance/$suite.sh" ] || { echo "conformance: there is no suite $suite" >&2; exit 2; }
 done

@@ -1,21 +1,23 @@
 #!/usr/bin/env bash
 # Other people's clients and tools against Samsa.
 #
-#   scripts/interop.sh [part]…     install tools admin matrix go dump takeover swap adopt kill rolling connect streams; all of them if none is named
+#   scripts/interop.sh [part]…     install tools admin matrix go dump takeover swap adopt kill rolling connect distributed streams streams-groups; all of them if none is named
 #
-#     install    bring what the other parts need (Debian, Maven, npm); says what it does
-#     tools      Apache Kafka's own command line tools
-#     admin      the same for features, transactions, groups of both protocols, quotas, reassignments
-#     matrix     write with one client, read with another: bytes are compared
-#     go         the Go tests of interop/ (sarama, kafka-go, librdkafka, franz-go)
-#     dump       Kafka's dump tool and samsa dump over the same files
-#     takeover   Apache Kafka starts on a directory of Samsa's, and hands it back
-#     adopt      what samsa adopt says of a killed Apache Kafka's directory; savepoint and rollback
-#     swap       Apache Kafka 4.4.0, 4.0.0, 3.9.1 and Samsa take turns over one directory under living clients
-#     kill       kill -9 under load: nothing acknowledged is missing
-#     rolling    members of groups, dynamic and static, of both protocols, come and go: nothing lost, little read again
-#     connect    a Connect worker with a source and a sink, stopped and killed
-#     streams    Kafka Streams counts exactly once while it and the broker are killed
+#     install         bring what the other parts need (Debian, Maven, npm); says what it does
+#     tools           Apache Kafka's own command line tools
+#     admin           the same for features, transactions, groups of both protocols, quotas, reassignments
+#     matrix          write with one client, read with another: bytes are compared
+#     go              the Go tests of interop/ (sarama, kafka-go, librdkafka, franz-go)
+#     dump            Kafka's dump tool and samsa dump over the same files
+#     takeover        Apache Kafka starts on a directory of Samsa's, and hands it back
+#     adopt           what samsa adopt says of a killed Apache Kafka's directory; savepoint and rollback
+#     swap            Apache Kafka 4.4.0, 4.0.0, 3.9.1 and Samsa take turns over one directory under living clients
+#     kill            kill -9 under load: nothing acknowledged is missing
+#     rolling         members of groups, dynamic and static, of both protocols, come and go: nothing lost, little read again
+#     connect         a Connect worker with a source and a sink, stopped and killed
+#     distributed     a distributed Connect worker, killed and replaced
+#     streams         Kafka Streams counts exactly once while it and the broker are killed
+#     streams-groups  kafka-streams-groups, all that it can do
 #
 # BROKER=host:port tests another broker instead; parts that need Samsa's own directory are left out then.
 # Needs Go, a JDK 17 or later, Maven, Node 20 or later, and apt-get as root (or what it would install).
@@ -26,7 +28,7 @@ root=$(dirname "$here")
 . "$here/interop/lib.sh"
 
 parts=("$@")
-[ ${#parts[@]} -eq 0 ] && parts=(install tools admin matrix go dump takeover swap adopt kill rolling connect streams)
+[ ${#parts[@]} -eq 0 ] && parts=(install tools admin matrix go dump takeover swap adopt kill rolling connect distributed streams streams-groups)
 trap stop_all EXIT
 
 for part in "${parts[@]}"; do

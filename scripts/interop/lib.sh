@@ -140,7 +140,8 @@ need_broker() {
   if [ -z "${own_pid:-}" ]; then
     build_samsa || return 1
     rm -rf "$out/data"
-    start_samsa "$out/data" 127.0.0.1:0 --set group.initial.rebalance.delay.ms=0 || return 1
+    start_samsa "$out/data" 127.0.0.1:0 --set group.initial.rebalance.delay.ms=0 --set group.streams.initial.rebalance.delay.ms=0 \
+      --set group.streams.min.session.timeout.ms=6000 --set group.streams.session.timeout.ms=6000 || return 1
     own_pid=$broker_pid own_addr=$broker_addr
   fi
   broker=$own_addr
