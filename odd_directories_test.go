@@ -5,10 +5,12 @@ import (
 	"encoding/hex"
 	"errors"
 	"io/fs"
+	"log/slog"
 	"maps"
 	"path"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/twmb/franz-go/pkg/kadm"
@@ -376,6 +378,39 @@ func TestOddDirectoriesAreServed(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestMissingPartitionIsTold: Kafka makes an empty one and says nothing; here somebody is told.
+func TestMissingPartitionIsTold(t *testing.T) {
+	mem := kafkaSet(t, "kafka-3.9.1/clean")
+	(&spoiler{t, mem}).remove("/data/rolled-0")
+	var told lines
+	b, err := samsa.Start(t.Context(), samsa.Config{Dirs: []string{"/data"}, Listen: "127.0.0.1:0", FS: mem, Logger: slog.New(slog.NewTextHandler(&told, nil))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	stop(t, b)
+	if !strings.Contains(told.String(), "level=WARN msg=\"partitions of the metadata have no directory here; empty ones are made, as Apache Kafka does\" room=replica partitions=1 one=rolled-0") {
+		t.Errorf("told was\n%s", told.String())
+	}
+}
+
+// lines collects what a logger writes from several goroutines.
+type lines struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (l *lines) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(b)
+}
+
+func (l *lines) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
 }
 
 // TestTwinsAreLeftAlone: a partition that stands in two directories is in neither opened nor changed, and the others serve;

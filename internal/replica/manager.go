@@ -43,8 +43,9 @@ type Manager struct {
 	o Options
 	// topics maps a topic id to its *hosted. A topic's entry is replaced as a whole.
 	topics sync.Map
-	// hosting is held by whoever changes topics.
+	// hosting is held by whoever changes topics, and guards started: Start has hosted what was there.
 	hosting sync.Mutex
+	started bool
 	// names maps a topic name to the id of its present incarnation.
 	names sync.Map
 	// dirIDs are the ids of the log directories by path.
@@ -81,6 +82,7 @@ func (m *Manager) Start(i *metadata.Image) {
 	m.hosting.Lock()
 	defer m.hosting.Unlock()
 	m.enqueue(m.host(i, slices.Collect(i.Topics.All())))
+	m.started = true
 }
 
 // Close stops the manager's goroutine. The logs belong to the directories' owner.

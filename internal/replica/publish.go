@@ -62,6 +62,9 @@ func (m *Manager) host(i *metadata.Image, topics []*metadata.Topic) []Placement 
 		}
 		entries[at] = next
 	}
+	if !m.started && len(missing) > 0 {
+		m.o.Logger.Warn("partitions of the metadata have no directory here; empty ones are made, as Apache Kafka does", "partitions", len(missing), "one", missing[0].TopicPartition)
+	}
 	created := m.o.Dirs.CreateAll(missing)
 	placed := m.start(opened, created)
 	for at, t := range topics {
