@@ -158,6 +158,7 @@ func edges() []edge {
 		{"internal/group/consumer", "record", "topic ids"},
 		{"internal/group/share", "internal/coord", "a change is records to be written"},
 		{"internal/group/share", "internal/group/assignor", "partitions of members"},
+		{"internal/group/share", "internal/group/modern", "what all groups with epochs have"},
 		{"internal/group/share", "internal/group/view", "which topics exist"},
 		{"internal/group/share", "internal/stored", "the records of share groups"},
 		{"internal/group/share", "record", "topic ids"},

@@ -1,4 +1,4 @@
-// Package modern is what groups of the protocols since KIP-848 have in common: consumer groups and streams groups, whose
+// Package modern is what groups of the protocols since KIP-848 have in common: consumer, streams and share groups, whose
 // members are led to a target assignment from epoch to epoch.
 //
 // # What it owns

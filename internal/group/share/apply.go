@@ -1,17 +1,14 @@
 package share
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 
 	"github.com/samsalog/samsa/internal/group/assignor"
+	"github.com/samsalog/samsa/internal/group/modern"
 	"github.com/samsalog/samsa/internal/stored"
 	"github.com/samsalog/samsa/record"
 )
-
-// errValueType means that a value is of another type than its key.
-var errValueType = errors.New("a value of another type than its key")
 
 // Apply takes one record of the group into its state; a nil value is a tombstone. Compaction may have removed the
 // record before the one that comes, so a record about something unknown is no error. A value that cannot be read is.
@@ -37,24 +34,12 @@ func (g *Group) Apply(key, value []byte) error {
 	return fmt.Errorf("a record of type %d does not belong to a share group", k.APIKey())
 }
 
-func decode[T stored.Message](value []byte, recordType int16) (T, error) {
-	var none T
-	v, _, err := stored.DecodeValue(value, recordType, stored.NewGroupValue)
-	if err != nil {
-		return none, err
-	}
-	if t, ok := v.(T); ok {
-		return t, nil
-	}
-	return none, errValueType
-}
-
 func (g *Group) applyGroup(value []byte) error {
 	if value == nil {
 		g.Dead = true
 		return nil
 	}
-	v, err := decode[*stored.ShareGroupMetadataValue](value, typeGroup)
+	v, err := modern.Decode[*stored.ShareGroupMetadataValue](value, typeGroup)
 	if err == nil {
 		g.Epoch, g.MetadataHash, g.Dead = v.Epoch, v.MetadataHash, false
 	}
@@ -63,16 +48,16 @@ func (g *Group) applyGroup(value []byte) error {
 
 func (g *Group) applyInfo(id string, value []byte) error {
 	if value == nil {
-		delete(g.Members, id)
+		g.Dismiss(id)
 		return nil
 	}
-	v, err := decode[*stored.ShareGroupMemberMetadataValue](value, typeMember)
+	v, err := modern.Decode[*stored.ShareGroupMemberMetadataValue](value, typeMember)
 	if err != nil {
 		return err
 	}
 	m := g.memberToChange(id)
 	m.Info = Info{RackID: v.RackID, ClientID: v.ClientID, ClientHost: v.ClientHost, Topics: names(v.SubscribedTopicNames)}
-	g.Members[id] = m
+	g.Admit(m)
 	return nil
 }
 
@@ -87,12 +72,12 @@ func (g *Group) memberToChange(id string) *Member {
 
 func (g *Group) applyTargetMetadata(value []byte) error {
 	if value == nil {
-		g.AssignmentEpoch, g.AssignmentMs = -1, 0
+		g.Unassigned()
 		return nil
 	}
-	v, err := decode[*stored.ShareGroupTargetAssignmentMetadataValue](value, typeTarget)
+	v, err := modern.Decode[*stored.ShareGroupTargetAssignmentMetadataValue](value, typeTarget)
 	if err == nil {
-		g.AssignmentEpoch, g.AssignmentMs = v.AssignmentEpoch, v.AssignmentTimestamp
+		g.Assigned(v.AssignmentEpoch, v.AssignmentTimestamp)
 	}
 	return err
 }
@@ -102,7 +87,7 @@ func (g *Group) applyTarget(id string, value []byte) error {
 		delete(g.Targets, id)
 		return nil
 	}
-	v, err := decode[*stored.ShareGroupTargetAssignmentMemberValue](value, typeTargetOf)
+	v, err := modern.Decode[*stored.ShareGroupTargetAssignmentMemberValue](value, typeTargetOf)
 	if err != nil {
 		return err
 	}
@@ -127,10 +112,10 @@ func (g *Group) applyCurrent(id string, value []byte) error {
 			return nil
 		}
 		m.Epoch, m.PreviousEpoch, m.state, m.Assigned = Leave, Leave, stable, assignor.Partitions{}
-		g.Members[id] = m
+		g.Admit(m)
 		return nil
 	}
-	v, err := decode[*stored.ShareGroupCurrentMemberAssignmentValue](value, typeCurrent)
+	v, err := modern.Decode[*stored.ShareGroupCurrentMemberAssignmentValue](value, typeCurrent)
 	if err != nil {
 		return err
 	}
@@ -138,7 +123,7 @@ func (g *Group) applyCurrent(id string, value []byte) error {
 	for _, t := range v.AssignedPartitions {
 		put(m.Assigned, t.TopicID, t.Partitions)
 	}
-	g.Members[id] = m
+	g.Admit(m)
 	return nil
 }
 
@@ -147,7 +132,7 @@ func (g *Group) applyPartitions(value []byte) error {
 		g.Partitions = Partitions{}
 		return nil
 	}
-	v, err := decode[*stored.ShareGroupStatePartitionMetadataValue](value, typePartitions)
+	v, err := modern.Decode[*stored.ShareGroupStatePartitionMetadataValue](value, typePartitions)
 	if err != nil {
 		return err
 	}

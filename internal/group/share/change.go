@@ -4,9 +4,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/samsalog/samsa/internal/coord"
+	"github.com/samsalog/samsa/internal/group/modern"
 	"github.com/samsalog/samsa/internal/group/view"
-	"github.com/samsalog/samsa/internal/stored"
 	"github.com/samsalog/samsa/record"
 )
 
@@ -19,33 +18,14 @@ type Rules struct {
 }
 
 // Change is what one request, or the passing of time, does to a group.
-type Change struct {
-	// Group is the group as it will be; the one that was given to Begin until something is written.
-	Group *Group
-	// Records bring the group there.
-	Records []coord.Record
-	given   *Group
-}
+type Change struct{ modern.Draft[*Group] }
 
 // Begin starts a change of a group.
-func Begin(g *Group) *Change { return &Change{Group: g, given: g} }
-
-// write adds a record, and applies it to the copy.
-func (c *Change) write(key, value stored.Message) {
-	if c.Group == c.given {
-		c.Group = c.given.clone()
-	}
-	r := recordOf(key, value)
-	c.Records = append(c.Records, r)
-	if err := c.Group.Apply(r.Key, r.Value); err != nil {
-		panic("share: BUG: a record that was just made cannot be read: " + err.Error())
-	}
-}
+func Begin(g *Group) *Change { return &Change{modern.Draft[*Group]{Group: g}} }
 
 // mayAssign reports whether there is reason for a new assignment and it is time for one.
 func (c *Change) mayAssign(r Rules, nowMs int64) bool {
-	g := c.Group
-	return g.Epoch > g.AssignmentEpoch && (g.AssignmentMs == 0 || nowMs-g.AssignmentMs >= r.AssignmentInterval.Milliseconds())
+	return c.Group.Wants() && c.Group.Rested(r.AssignmentInterval, nowMs)
 }
 
 // assign makes a new target assignment of the partitions that have a state (SHARE-2).
@@ -53,7 +33,7 @@ func (c *Change) assign(v view.View, nowMs int64) {
 	g := c.Group
 	var readers []*reader
 	assignable := map[record.UUID][]int32{}
-	for _, m := range g.sortedMembers() {
+	for _, m := range g.InOrder() {
 		x := &reader{id: m.ID, topics: map[record.UUID]struct{}{}, had: g.Targets[m.ID]}
 		for _, name := range m.Topics {
 			if t := v.Topic(name); t != nil {

@@ -11,7 +11,7 @@ import (
 func (g *Group) Describe(v view.View) kmsg.ShareGroupDescribeResponseGroup {
 	d := kmsg.NewShareGroupDescribeResponseGroup()
 	d.GroupID, d.GroupState, d.GroupEpoch, d.AssignmentEpoch, d.Assignor = g.ID, g.State(), g.Epoch, g.AssignmentEpoch, AssignorName
-	for _, m := range g.sortedMembers() {
+	for _, m := range g.InOrder() {
 		x := kmsg.NewShareGroupDescribeResponseGroupMember()
 		x.MemberID, x.RackID, x.MemberEpoch, x.ClientID, x.ClientHost = m.ID, m.RackID, m.Epoch, m.ClientID, m.ClientHost
 		x.SubscribedTopicNames, x.Assignment = m.Topics, described(v, m.Assigned)

@@ -2,43 +2,31 @@ package share
 
 import (
 	"maps"
-	"slices"
 
 	"github.com/samsalog/samsa/internal/group/assignor"
+	"github.com/samsalog/samsa/internal/group/modern"
 )
-
-// firstEpoch is the epoch of a group before anything was written about it.
-const firstEpoch = 1
 
 // Group is one share group.
 type Group struct {
 	ID string
-	// Epoch is raised whenever there is reason for a new assignment; AssignmentEpoch is that of Targets and never above.
-	Epoch, AssignmentEpoch int32
-	// AssignmentMs is when Targets were made; 0 when that does not matter.
-	AssignmentMs int64
-	// MetadataHash is over the topics that members read; 0 for none.
-	MetadataHash int64
-	Members      map[string]*Member
+	modern.Progress
+	modern.Roster[*Member]
 	// Targets are what members shall read, by member id.
 	Targets map[string]assignor.Partitions
 	// Partitions are the share partitions of the group.
 	Partitions Partitions
-	// Dead is set when the group's record was removed.
-	Dead bool
 }
 
 // New returns a group of which nothing is written yet.
 func New(id string) *Group {
-	return &Group{
-		ID: id, Epoch: firstEpoch, AssignmentEpoch: firstEpoch,
-		Members: map[string]*Member{}, Targets: map[string]assignor.Partitions{},
-	}
+	return &Group{ID: id, Progress: modern.Begun(), Roster: modern.NewRoster[*Member](), Targets: map[string]assignor.Partitions{}}
 }
 
-func (g *Group) clone() *Group {
+// Clone is a copy that can be changed without the group.
+func (g *Group) Clone() *Group {
 	c := *g
-	c.Members, c.Targets = maps.Clone(g.Members), maps.Clone(g.Targets)
+	c.Roster, c.Targets = g.Copy(), maps.Clone(g.Targets)
 	return &c
 }
 
@@ -48,15 +36,6 @@ func (g *Group) State() string {
 		return "Empty"
 	}
 	return "Stable"
-}
-
-// sortedMembers are the members by id.
-func (g *Group) sortedMembers() []*Member {
-	out := make([]*Member, 0, len(g.Members))
-	for _, id := range slices.Sorted(maps.Keys(g.Members)) {
-		out = append(out, g.Members[id])
-	}
-	return out
 }
 
 // subscribed are the names that any member reads.

@@ -8,6 +8,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/samsalog/samsa/internal/group/assignor"
+	"github.com/samsalog/samsa/internal/group/modern"
 	"github.com/samsalog/samsa/internal/group/view"
 	"github.com/samsalog/samsa/record"
 )
@@ -70,12 +71,8 @@ func (c *Change) memberOf(req *kmsg.ShareGroupHeartbeatRequest) (*Member, *kerr.
 		return newMember(strings.Clone(req.MemberID)), nil
 	case m == nil:
 		return nil, kerr.UnknownMemberID
-	case req.MemberEpoch == Join || req.MemberEpoch == m.Epoch:
-		return m, nil
-	case req.MemberEpoch > m.Epoch, req.MemberEpoch != m.PreviousEpoch: // it did not see the last answer (SHARE-5)
-		return nil, kerr.FencedMemberEpoch
 	}
-	return m, nil
+	return m, modern.CheckEpoch(req.MemberEpoch, m.Epoch, m.PreviousEpoch, true) // partitions are shared: nobody can hold too many
 }
 
 // takeInfo takes over what a member says of itself, and reports whether it reads other topics than before.

@@ -105,7 +105,7 @@ func (w *world) commit(c *Change) {
 // shown is a group as text.
 func shown(g *Group) string {
 	out := fmt.Sprintf("%s %d/%d %d %x %+v dead %v", g.ID, g.Epoch, g.AssignmentEpoch, g.AssignmentMs, g.MetadataHash, g.Partitions, g.Dead)
-	for _, m := range g.sortedMembers() {
+	for _, m := range g.InOrder() {
 		out += fmt.Sprintf(" [%s %d<%d %d %v reads %v has %v shall %v]", m.ID, m.Epoch, m.PreviousEpoch, m.state, m.ClientHost, m.Topics, m.Assigned, g.Targets[m.ID])
 	}
 	return out

@@ -6,12 +6,13 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/samsalog/samsa/internal/group/assignor"
+	"github.com/samsalog/samsa/internal/group/modern"
 )
 
 // The epochs in a request that mean something else than an epoch.
 const (
-	Join  = 0
-	Leave = -1
+	Join  = modern.Join
+	Leave = modern.Leave
 )
 
 // stable is the only state that members of share groups have: what they are given they have, nobody waits.
@@ -26,8 +27,7 @@ type Info struct {
 }
 
 func (i Info) equal(o Info) bool {
-	sameRack := i.RackID == o.RackID || i.RackID != nil && o.RackID != nil && *i.RackID == *o.RackID
-	return sameRack && i.ClientID == o.ClientID && i.ClientHost == o.ClientHost && slices.Equal(i.Topics, o.Topics)
+	return modern.SameString(i.RackID, o.RackID) && i.ClientID == o.ClientID && i.ClientHost == o.ClientHost && slices.Equal(i.Topics, o.Topics)
 }
 
 // said is what a member says of itself: what is left out of a request stays as it was.
@@ -59,6 +59,12 @@ type Member struct {
 	// Assigned is what it reads.
 	Assigned assignor.Partitions
 }
+
+// Key implements modern.Member.
+func (m *Member) Key() string { return m.ID }
+
+// Instance implements modern.Member: there are no static members.
+func (m *Member) Instance() *string { return nil }
 
 func newMember(id string) *Member { return &Member{ID: id, Assigned: assignor.Partitions{}} }
 

@@ -19,30 +19,18 @@ const (
 	typePartitions = 15
 )
 
-// valueVersion is the only version of all of their values.
-const valueVersion = 0
-
-// recordOf makes a record; a nil value makes a tombstone.
-func recordOf(key, value stored.Message) coord.Record {
-	r := coord.Record{Key: stored.AppendKey(nil, key)}
-	if value != nil {
-		r.Value = stored.AppendValue(nil, value, valueVersion)
-	}
-	return r
-}
-
 func (c *Change) writeGroup(epoch int32, hash int64) {
-	c.write(&stored.ShareGroupMetadataKey{GroupID: c.Group.ID}, &stored.ShareGroupMetadataValue{Epoch: epoch, MetadataHash: hash})
+	c.Write(&stored.ShareGroupMetadataKey{GroupID: c.Group.ID}, &stored.ShareGroupMetadataValue{Epoch: epoch, MetadataHash: hash})
 }
 
 func (c *Change) writeInfo(m *Member) {
 	v := stored.NewShareGroupMemberMetadataValue()
 	v.RackID, v.ClientID, v.ClientHost, v.SubscribedTopicNames = m.RackID, m.ClientID, m.ClientHost, m.Topics
-	c.write(&stored.ShareGroupMemberMetadataKey{GroupID: c.Group.ID, MemberID: m.ID}, &v)
+	c.Write(&stored.ShareGroupMemberMetadataKey{GroupID: c.Group.ID, MemberID: m.ID}, &v)
 }
 
 func (c *Change) writeTargetMetadata(epoch int32, timestampMs int64) {
-	c.write(&stored.ShareGroupTargetAssignmentMetadataKey{GroupID: c.Group.ID},
+	c.Write(&stored.ShareGroupTargetAssignmentMetadataKey{GroupID: c.Group.ID},
 		&stored.ShareGroupTargetAssignmentMetadataValue{AssignmentEpoch: epoch, AssignmentTimestamp: timestampMs})
 }
 
@@ -53,7 +41,7 @@ func (c *Change) writeTarget(member string, p assignor.Partitions) {
 		x.TopicID, x.Partitions = t, p[t]
 		v.TopicPartitions = append(v.TopicPartitions, x)
 	}
-	c.write(&stored.ShareGroupTargetAssignmentMemberKey{GroupID: c.Group.ID, MemberID: member}, &v)
+	c.Write(&stored.ShareGroupTargetAssignmentMemberKey{GroupID: c.Group.ID, MemberID: member}, &v)
 }
 
 func (c *Change) writeCurrent(m *Member) {
@@ -64,7 +52,7 @@ func (c *Change) writeCurrent(m *Member) {
 		x.TopicID, x.Partitions = t, m.Assigned[t]
 		v.AssignedPartitions = append(v.AssignedPartitions, x)
 	}
-	c.write(&stored.ShareGroupCurrentMemberAssignmentKey{GroupID: c.Group.ID, MemberID: m.ID}, &v)
+	c.Write(&stored.ShareGroupCurrentMemberAssignmentKey{GroupID: c.Group.ID, MemberID: m.ID}, &v)
 }
 
 type storedTopic = stored.ShareGroupStatePartitionMetadataValueTopicPartitionsInfo
@@ -82,7 +70,7 @@ func (c *Change) writePartitions(p Partitions) {
 		x.TopicID, x.TopicName = id, p.Deleting[id]
 		v.DeletingTopics = append(v.DeletingTopics, x)
 	}
-	c.write(&stored.ShareGroupStatePartitionMetadataKey{GroupID: c.Group.ID}, &v)
+	c.Write(&stored.ShareGroupStatePartitionMetadataKey{GroupID: c.Group.ID}, &v)
 }
 
 func storedTopics(t Topics) []storedTopic {
@@ -96,15 +84,15 @@ func storedTopics(t Topics) []storedTopic {
 }
 
 func (c *Change) removeCurrent(member string) {
-	c.write(&stored.ShareGroupCurrentMemberAssignmentKey{GroupID: c.Group.ID, MemberID: member}, nil)
+	c.Write(&stored.ShareGroupCurrentMemberAssignmentKey{GroupID: c.Group.ID, MemberID: member}, nil)
 }
 
 func (c *Change) removeTarget(member string) {
-	c.write(&stored.ShareGroupTargetAssignmentMemberKey{GroupID: c.Group.ID, MemberID: member}, nil)
+	c.Write(&stored.ShareGroupTargetAssignmentMemberKey{GroupID: c.Group.ID, MemberID: member}, nil)
 }
 
 func (c *Change) removeInfo(member string) {
-	c.write(&stored.ShareGroupMemberMetadataKey{GroupID: c.Group.ID, MemberID: member}, nil)
+	c.Write(&stored.ShareGroupMemberMetadataKey{GroupID: c.Group.ID, MemberID: member}, nil)
 }
 
 // Tombstones remove every record of a group, in Kafka's order.
@@ -117,11 +105,11 @@ func (g *Group) Tombstones() []coord.Record {
 	for _, id := range ids {
 		c.removeTarget(id)
 	}
-	c.write(&stored.ShareGroupTargetAssignmentMetadataKey{GroupID: g.ID}, nil)
+	c.Write(&stored.ShareGroupTargetAssignmentMetadataKey{GroupID: g.ID}, nil)
 	for _, id := range ids {
 		c.removeInfo(id)
 	}
-	c.write(&stored.ShareGroupStatePartitionMetadataKey{GroupID: g.ID}, nil)
-	c.write(&stored.ShareGroupMetadataKey{GroupID: g.ID}, nil)
+	c.Write(&stored.ShareGroupStatePartitionMetadataKey{GroupID: g.ID}, nil)
+	c.Write(&stored.ShareGroupMetadataKey{GroupID: g.ID}, nil)
 	return c.Records
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/samsalog/samsa/internal/coord"
+	"github.com/samsalog/samsa/internal/group/modern"
 	"github.com/samsalog/samsa/record"
 )
 
@@ -280,7 +281,7 @@ func TestOffsetsAreAltered(t *testing.T) {
 	if codes := fmt.Sprint(r.Topics[0].Partitions[0].ErrorCode, r.Topics[0].Partitions[1].ErrorCode); codes != "0 3" {
 		t.Errorf("codes %s", codes)
 	}
-	if p := begin.Topics[0].Partitions; len(p) != 1 || p[0].StartOffset != 7 || p[0].StateEpoch != firstEpoch {
+	if p := begin.Topics[0].Partitions; len(p) != 1 || p[0].StartOffset != 7 || p[0].StateEpoch != modern.FirstEpoch {
 		t.Errorf("begins %+v", p)
 	}
 	w.wantRecords("an alteration", 15)
