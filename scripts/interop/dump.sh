@@ -23,6 +23,15 @@ printf '%s\n' '{"key":null,"value":null}' '{"key":"","value":""}' '{"key":"k","v
   "$samsa" produce shapes --bootstrap "$dump_addr" --input json --acks 1 >>"$log" 2>&1
 "$samsa" consume stamped --bootstrap "$dump_addr" --group dumped --count 1000 >>"$log" 2>&1
 java_tool consumer.ConsoleConsumer --bootstrap-server "$dump_addr" --topic stamped --group dumped-next --command-property group.protocol=consumer --from-beginning --max-messages 1000 --timeout-ms 20000 >>"$log" 2>&1
+if java_classes; then
+  for t in in out; do "$samsa" topics create "words-$t" --bootstrap "$dump_addr" >>"$log" 2>&1; done
+  seq 1 20 | "$samsa" produce words-in --bootstrap "$dump_addr" >>"$log" 2>&1
+  step_timeout=240 java_class WordCount "$dump_addr" dumped-streams streams "$out/dumped-state" words-in words-out >>"$log" 2>&1 & app=$!; pids+=("$app")
+  timeout 200 "$samsa" consume words-out --bootstrap "$dump_addr" --read-committed --count 20 >>"$log" 2>&1
+  end_java "$app" TERM
+else
+  bad "interop/kafka/java does not compile"
+fi
 java_tool ProducerPerformance --bootstrap-server "$dump_addr" --topic shapes --num-records 20 --record-size 10 --throughput -1 --transactional-id dumped --transaction-duration-ms 100 >>"$log" 2>&1
 if stop_process "$dump_pid"; then ok "clean stop"; else bad "clean stop"; fi
 
@@ -36,6 +45,7 @@ dump_both offsets-topic "$(comma "$dumped"/__consumer_offsets-*/*.log)" --offset
 dump_both transactions-topic "$(comma $(find "$dumped"/__transaction_state-*/ -name '*.log' -size +0 | sort))" --transaction-log-decoder
 if grep -q 'dumped' "$out/dump/transactions-topic.kafka"; then ok "Kafka's tool reads the transaction log"; else bad "Kafka's tool reads the transaction log"; fi
 if grep -q 'dumped-next' "$out/dump/offsets-topic.kafka"; then ok "Kafka's tool reads groups of the consumer protocol"; else bad "Kafka's tool reads groups of the consumer protocol"; fi
+if grep -q 'dumped-streams' "$out/dump/offsets-topic.kafka"; then ok "Kafka's tool reads groups of the streams protocol"; else bad "Kafka's tool reads groups of the streams protocol"; fi
 dump_both metadata "$(comma "$dumped"/__cluster_metadata-0/*.log "$dumped"/__cluster_metadata-0/*.checkpoint)" --cluster-metadata-decoder
 dump_both snapshots "$(comma $(find "$dumped" -name '*.snapshot' | sort))"
 # What Kafka's tool says about them: every batch is valid, every index in order. Segments after the first

@@ -4,7 +4,7 @@ need_broker || { bad "the broker did not start"; return 0; }
 java_classes || { bad "interop/kafka/java does not compile"; return 0; }
 B="--bootstrap-server $broker"
 s=streams-$run_id
-for topic in "$s-in" "$s-out"; do java_tool TopicCommand $B --create --topic "$topic" --partitions 2 --replication-factor 1 >>"$log" 2>&1; done
+for topic in "$s-in" "$s-out"; do java_tool TopicCommand $B --create --topic "$topic" --partitions 1 --replication-factor 1 >>"$log" 2>&1; done
 seq 1 100 | java_tool ConsoleProducer $B --topic "$s-in" >>"$log" 2>&1
 streams() { java_tool streams.StreamsGroupCommand $B "$@"; }
 step_timeout=900 java_class WordCount "$broker" "$s" streams "$out/streams-groups.state" "$s-in" "$s-out" >"$out/streams-groups.app" 2>&1 & app=$!; pids+=("$app")
@@ -28,9 +28,9 @@ for to in "--to-earliest 0" "--to-latest [0-9]+" "--to-offset\ 3 3" "--shift-by\
   how=${to% *} how=${how//\\/} want=${to##* }
   expect "--reset-offsets $how" "$s-in +0 +$want" streams --group "$s" --input-topic "$s-in:0" --reset-offsets $how --dry-run
 done
-expect "--reset-offsets --execute" "$s-in +1 +0" streams --group "$s" --input-topic "$s-in" --reset-offsets --to-earliest --execute
+expect "--reset-offsets --execute" "$s-in +0 +0" streams --group "$s" --input-topic "$s-in" --reset-offsets --to-earliest --execute
 streams --group "$s" --input-topic "$s-in" --reset-offsets --to-current --dry-run --export >"$out/streams-groups.csv" 2>>"$log"
-expect "--reset-offsets --from-file" "$s-in +[01] +0" streams --group "$s" --reset-offsets --from-file "$out/streams-groups.csv" --execute
+expect "--reset-offsets --from-file" "$s-in +0 +0" streams --group "$s" --reset-offsets --from-file "$out/streams-groups.csv" --execute
 expect "--delete-offsets" "$s-in +0 +Successful" streams --group "$s" --delete-offsets --input-topic "$s-in:0"
 expect "--delete, with its topics" "was successful" streams --delete --group "$s" --delete-all-internal-topics
 left() { streams --list | grep "^$s\$"; java_tool TopicCommand $B --list | grep -E "^$s-.*-(changelog|repartition)\$"; echo nothing; }
