@@ -56,7 +56,7 @@ type starting struct {
 // run goes up floor by floor: what is above a floor starts only when the floor stands (SAM-1).
 func (s *starting) run(ctx context.Context) error {
 	steps := []func(context.Context) error{
-		s.openConsole, s.openOverlay, s.openDirectories, s.openMetadata, s.loadLogs, s.bind, s.register, s.host, s.serve,
+		s.openConsole, s.openOverlay, s.convert, s.openDirectories, s.openMetadata, s.loadLogs, s.bind, s.register, s.host, s.serve,
 	}
 	for _, step := range steps {
 		if err := step(ctx); err != nil {

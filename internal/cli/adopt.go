@@ -34,7 +34,7 @@ type adoptForm interface {
 // adoptForms are all forms; each stands in a file of its own.
 func adoptForms() []adoptForm {
 	controller := new(controllerFlag)
-	return []adoptForm{&adoptSave{}, &adoptRollback{}, &fromLogsForm{controller: controller}}
+	return []adoptForm{&adoptSave{}, &adoptRollback{}, &fromLogsForm{controller: controller}, &soloForm{controller: controller}}
 }
 
 func newAdoptCommand() *cobra.Command {
