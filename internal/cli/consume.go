@@ -96,7 +96,7 @@ func (o *consumeOptions) run(cmd *cobra.Command, topics []string) error {
 	if err != nil {
 		return err
 	}
-	clientOpts := []kgo.Opt{kgo.KeepControlRecords()}
+	clientOpts := []kgo.Opt{kgo.KeepControlRecords(), kgo.WithDecompressor(oldLZ4{kgo.DefaultDecompressor()})}
 	if o.readCommitted {
 		clientOpts = append(clientOpts, kgo.FetchIsolationLevel(kgo.ReadCommitted()))
 	}

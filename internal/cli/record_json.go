@@ -52,7 +52,10 @@ func fromTextOrBytes(text *string, b []byte) []byte {
 }
 
 func newJSONRecord(r *kgo.Record) jsonRecord {
-	ms := r.Timestamp.UnixMilli()
+	ms := int64(-1) // of messages before 0.10, which have none
+	if !r.Timestamp.IsZero() {
+		ms = r.Timestamp.UnixMilli()
+	}
 	out := jsonRecord{Topic: r.Topic, Partition: &r.Partition, Offset: &r.Offset, TimestampMs: &ms}
 	out.Key, out.KeyBase64 = textOrBytes(r.Key)
 	out.Value, out.ValueBase64 = textOrBytes(r.Value)

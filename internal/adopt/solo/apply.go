@@ -114,8 +114,8 @@ func (p *Plan) change(i *metadata.Image, t *metadata.Topic, n int32, x *metadata
 	}
 	withDirectories := i.MetadataVersion() >= metadata.DirectoriesVersion
 	moved := withDirectories && (len(x.Directories) != 1 || x.Directories[0] != directory)
-	eligible := len(x.ELR) > 0 || len(x.LastKnownELR) > 0
-	if slices.Equal(x.Replicas, node) && slices.Equal(x.ISR, node) && len(x.Adding)+len(x.Removing) == 0 && !moved && !eligible {
+	eligible := slices.Equal(x.ISR, node) || len(x.ISR) == 0 && slices.Equal(x.ELR, node)
+	if slices.Equal(x.Replicas, node) && eligible && len(x.Adding)+len(x.Removing) == 0 && !moved {
 		return nil
 	}
 	m := stored.NewPartitionChangeRecord()
@@ -124,8 +124,10 @@ func (p *Plan) change(i *metadata.Image, t *metadata.Topic, n int32, x *metadata
 	if withDirectories {
 		m.Directories = []record.UUID{directory}
 	}
-	if eligible {
-		m.EligibleLeaderReplicas, m.LastKnownELR = []int32{}, []int32{}
+	if i.Features[metadata.ELRVersionFeature] > 0 {
+		// As an orderly stop leaves it. A broker that was killed is taken out of the in-sync and the eligible replicas when
+		// it registers; then it leads again as the last leader that is known.
+		m.ISR, m.EligibleLeaderReplicas, m.LastKnownELR = []int32{}, node, node
 	}
 	return &m
 }
