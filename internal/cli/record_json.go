@@ -52,11 +52,10 @@ func fromTextOrBytes(text *string, b []byte) []byte {
 }
 
 func newJSONRecord(r *kgo.Record) jsonRecord {
-	ms := int64(-1) // of messages before 0.10, which have none
-	if !r.Timestamp.IsZero() {
-		ms = r.Timestamp.UnixMilli()
+	out := jsonRecord{Topic: r.Topic, Partition: &r.Partition, Offset: &r.Offset}
+	if !r.Timestamp.IsZero() { // messages of before 0.10 have none
+		out.TimestampMs = new(r.Timestamp.UnixMilli())
 	}
-	out := jsonRecord{Topic: r.Topic, Partition: &r.Partition, Offset: &r.Offset, TimestampMs: &ms}
 	out.Key, out.KeyBase64 = textOrBytes(r.Key)
 	out.Value, out.ValueBase64 = textOrBytes(r.Value)
 	for _, h := range r.Headers {
