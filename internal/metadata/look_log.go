@@ -136,9 +136,9 @@ const maxOffset = record.Offset(1<<63 - 1)
 
 // tornFor is how far the times of batches that one power failure tears can lie apart. Each is synced before anybody is
 // told of it, and the next one that is written later than this was written after that.
-const tornFor = time.Minute
+const tornFor = 10 * time.Second
 
-// judge tells a torn tail from a hole: what a later epoch or a later minute has written was written when all before it had
+// judge tells a torn tail from a hole: what a later epoch, or ten seconds later, has written was written when all before it had
 // been synced, so cutting it would lose what was acknowledged. Kafka cuts it all the same.
 func (w *logWalk) judge() error {
 	c := w.r.cut
