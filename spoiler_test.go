@@ -119,4 +119,3 @@ func voters(ids ...int32) *stored.VotersRecord {
 	}
 	return v
 }
-
