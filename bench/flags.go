@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"time"
 
 	"github.com/samsalog/samsa/bench/peer"
 )
@@ -16,6 +17,7 @@ type options struct {
 	root, jars, rdkafka, dir, docs, results, samsa, against, perf string
 	rounds, port                                                  int
 	scale                                                         float64
+	within                                                        time.Duration
 	quick, all, list                                              bool
 	only                                                          *regexp.Regexp
 	peers                                                         []peer.Name
@@ -67,6 +69,7 @@ func parseFlags(args []string) (options, error) {
 	f.BoolVar(&o.quick, "quick", false, "a run of about twenty minutes")
 	f.BoolVar(&o.all, "all", false, "every combination, and the rows that take an hour")
 	f.BoolVar(&o.list, "list", false, "print the names of the rows and stop")
+	f.DurationVar(&o.within, "within", 0, "begin no row after this `time`; rows are in the order of their weight")
 	f.IntVar(&o.port, "port", 0, "use ports from here on (default: any)")
 	f.StringVar(&o.perf, "perf", "", "write profiles (perf) of the servers written in Go into this `directory`")
 	f.Func("only", "only rows whose name matches this `regexp`", func(s string) (err error) {

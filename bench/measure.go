@@ -26,7 +26,7 @@ func measure(ctx context.Context, args []string) (err error) {
 		return err
 	}
 	chosen := run.Options{Rounds: o.rounds, Only: o.only, Peers: o.peers, All: o.all, Compare: o.against != "",
-		Standing: rows.CleanerSettings(), Perf: o.perf, Progress: os.Stderr}
+		Standing: rows.CleanerSettings(), Within: o.within, Perf: o.perf, Progress: os.Stderr}
 	if o.quick {
 		chosen.SlowRounds = quickSlowRounds
 	}

@@ -11,8 +11,9 @@ import (
 type Usage struct {
 	// CPU is user and system time of all its threads, in steps of 10 ms.
 	CPU time.Duration
-	// Resident and Peak are bytes of memory now and at most (VmRSS, VmHWM).
-	Resident, Peak int64
+	// Resident and Peak are bytes of memory now and at most (VmRSS, VmHWM). Private is what of Resident are no pages of
+	// files, the program's own among them (RssAnon).
+	Resident, Peak, Private int64
 	// Read and Written are bytes that it caused to be read from and sent to disk; what is still in the page cache
 	// counts as written.
 	Read, Written int64
@@ -41,12 +42,14 @@ func parseStat(text string) (time.Duration, error) {
 }
 
 // parseStatus returns the memory in the text of /proc/PID/status, in bytes.
-func parseStatus(text string) (resident, peak int64, err error) {
-	if resident, err = field(text, "VmRSS:"); err != nil {
-		return 0, 0, err
+func parseStatus(text string) (resident, peak, private int64, err error) {
+	var all [3]int64
+	for i, name := range []string{"VmRSS:", "VmHWM:", "RssAnon:"} {
+		if all[i], err = field(text, name); err != nil {
+			return 0, 0, 0, err
+		}
 	}
-	peak, err = field(text, "VmHWM:")
-	return resident * 1024, peak * 1024, err
+	return all[0] * 1024, all[1] * 1024, all[2] * 1024, nil
 }
 
 // parseIO returns bytes read and written in the text of /proc/PID/io.

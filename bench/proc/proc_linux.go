@@ -30,7 +30,7 @@ func Of(pid int) (Usage, error) {
 	if err != nil {
 		return u, err
 	}
-	if u.Resident, u.Peak, err = parseStatus(status); err != nil {
+	if u.Resident, u.Peak, u.Private, err = parseStatus(status); err != nil {
 		return u, err
 	}
 	io, err := read("io")

@@ -20,11 +20,11 @@ func TestParseStat(t *testing.T) {
 }
 
 func TestParseStatus(t *testing.T) {
-	resident, peak, err := parseStatus("Name:\tx\nVmHWM:\t    2048 kB\nVmRSS:\t    1024 kB\n")
-	if err != nil || resident != 1<<20 || peak != 2<<20 {
-		t.Errorf("%d, %d, %v", resident, peak, err)
+	resident, peak, private, err := parseStatus("Name:\tx\nVmHWM:\t    2048 kB\nVmRSS:\t    1024 kB\nRssAnon:\t  512 kB\n")
+	if err != nil || resident != 1<<20 || peak != 2<<20 || private != 1<<19 {
+		t.Errorf("%d, %d, %d, %v", resident, peak, private, err)
 	}
-	if _, _, err := parseStatus("VmRSS: 3 kB\n"); err == nil {
+	if _, _, _, err := parseStatus("VmRSS: 3 kB\n"); err == nil {
 		t.Error("a process without VmHWM was accepted")
 	}
 }
@@ -55,7 +55,7 @@ func TestOfThisProcess(t *testing.T) {
 	if errors.Is(err, errors.ErrUnsupported) {
 		t.Skip("not on this system")
 	}
-	if err != nil || u.Resident <= 0 || u.Peak < u.Resident {
+	if err != nil || u.Resident <= 0 || u.Peak < u.Resident || u.Private <= 0 || u.Private > u.Resident {
 		t.Errorf("%+v, %v", u, err)
 	}
 	if _, err := Of(-1); err == nil {

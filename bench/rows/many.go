@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/samsalog/samsa/bench/figure"
 	"github.com/samsalog/samsa/bench/peer"
@@ -32,11 +33,11 @@ func manyRows() []row.Row {
 
 func runMany(ctx context.Context, t row.Turn, partitions int) ([]figure.Value, error) {
 	var values []figure.Value
-	took, resident, err := untilFirst(ctx, t, startTopic, partitions, false, func(r *peer.Running) error {
+	took, used, err := untilFirst(ctx, t, startTopic, partitions, false, func(r *peer.Running) error {
 		var err error
 		values, err = produceMany(ctx, t, r, partitions, t.Records(200_000))
 		return errors.Join(err, r.Stop())
 	})
-	values = append([]figure.Value{row.Value(firstRecord, "ms", ms(took)), row.Value("resident", "MiB", resident)}, row.Without(values, row.ReadBytes)...)
+	values = slices.Concat([]figure.Value{row.Value(firstRecord, "ms", ms(took))}, memory(used), row.Without(values, row.ReadBytes))
 	return values, err
 }

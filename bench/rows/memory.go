@@ -8,6 +8,7 @@ import (
 
 	"github.com/samsalog/samsa/bench/figure"
 	"github.com/samsalog/samsa/bench/load"
+	"github.com/samsalog/samsa/bench/proc"
 	"github.com/samsalog/samsa/bench/row"
 )
 
@@ -38,7 +39,13 @@ func runIdle(ctx context.Context, t row.Turn) ([]figure.Value, error) {
 	if err := errors.Join(err, r.Stop()); err != nil {
 		return nil, err
 	}
-	return []figure.Value{row.Value("resident", "MiB", float64(u.Resident)/(1<<20))}, nil
+	return memory(u), nil
+}
+
+// memory returns what is resident, and how much of it are no pages of files: those of the program itself are most of what
+// an idle broker has, and the system shares and drops them as it likes.
+func memory(u proc.Usage) []figure.Value {
+	return []figure.Value{row.Value("resident", "MiB", float64(u.Resident)/(1<<20)), row.Value("private", "MiB", float64(u.Private)/(1<<20))}
 }
 
 // steadyMemory produces and consumes at a moderate rate and reads the memory after a third and at the end.

@@ -8,6 +8,7 @@ import (
 	"github.com/samsalog/samsa/bench/kept"
 	"github.com/samsalog/samsa/bench/load"
 	"github.com/samsalog/samsa/bench/peer"
+	"github.com/samsalog/samsa/bench/proc"
 	"github.com/samsalog/samsa/bench/row"
 )
 
@@ -85,23 +86,23 @@ func timedStart(ctx context.Context, t row.Turn, topic string, partitions int, c
 	return []figure.Value{row.Value(firstRecord, "ms", ms(took))}, err
 }
 
-// untilFirst starts a peer until its first record and ends it with end. It also returns the memory it had then, in MiB.
-func untilFirst(ctx context.Context, t row.Turn, topic string, partitions int, create bool, end func(*peer.Running) error) (time.Duration, float64, error) {
+// untilFirst starts a peer until its first record and ends it with end. It also returns what it had used by then.
+func untilFirst(ctx context.Context, t row.Turn, topic string, partitions int, create bool, end func(*peer.Running) error) (time.Duration, proc.Usage, error) {
 	r, err := t.Launcher.Launch(ctx, t.Peer, t.Own(), nil)
 	if err != nil {
-		return 0, 0, err
+		return 0, proc.Usage{}, err
 	}
 	took, err := r.FirstRecord(ctx, topic, partitions, create)
 	if err != nil {
 		r.Kill()
-		return 0, 0, err
+		return 0, proc.Usage{}, err
 	}
 	u, err := r.Usage()
 	if err != nil {
 		r.Kill()
-		return 0, 0, err
+		return 0, proc.Usage{}, err
 	}
-	return took, float64(u.Resident) / (1 << 20), end(r)
+	return took, u, end(r)
 }
 
 func kill(r *peer.Running) error {

@@ -31,6 +31,8 @@ type Options struct {
 	Compare bool
 	// Standing are settings of the brokers of standing rows.
 	Standing map[string]string
+	// Within, if not 0, is the time after which no further row begins.
+	Within time.Duration
 	// Perf, if not "", is a directory for profiles of the servers that are Go programs.
 	Perf string
 	// Progress takes a line per turn.
@@ -65,9 +67,16 @@ func (o Options) Selected(rows []row.Row) []row.Row {
 // Rows runs rows and returns what failed.
 func (r *Runner) Rows(ctx context.Context, rows []row.Row) error {
 	defer r.stopStanding()
+	started := time.Now()
 	for _, one := range rows {
 		if ctx.Err() != nil {
 			break
+		}
+		if within := r.options.Within; within > 0 && time.Since(started) > within {
+			if err := r.out.Skipped(figure.Skipped{Row: one.Name, Reason: fmt.Sprintf("no time: the run was to take %s", within)}); err != nil {
+				return err
+			}
+			continue
 		}
 		if !one.Standing {
 			r.stopStanding()

@@ -62,6 +62,17 @@ func TestSlowRowsHaveFewerRounds(t *testing.T) {
 	}
 }
 
+func TestNoRowBeginsAfterTheTime(t *testing.T) {
+	one := row.Row{Name: "g/a", Peers: []peer.Name{peer.Minimum}, Run: func(context.Context, row.Turn) ([]figure.Value, error) {
+		t.Error("the row ran")
+		return nil, nil
+	}}
+	table, err := runRows(t, Options{Rounds: 1, Within: 1}, one)
+	if err != nil || len(table.Skips()) != 1 || table.Skips()[0].Row != "g/a" {
+		t.Errorf("%+v, %v", table.Skips(), err)
+	}
+}
+
 func TestComparing(t *testing.T) {
 	var order []peer.Name
 	one := row.Row{Name: "g/a", Peers: []peer.Name{peer.Samsa, peer.Minimum}, Run: func(_ context.Context, turn row.Turn) ([]figure.Value, error) {
