@@ -10,7 +10,8 @@ rm -rf "$out/adopt"; mkdir -p "$said"
 state() { (cd "$adopt_dir" && find . -type f -printf '%P %m %s\n' | sort && find . -type f | sort | xargs sha256sum && find . -type d | sort) >"$1"; }
 # kafka_start: Kafka serves the directory; its log begins anew.
 kafka_start() { rm -f "$out/kafka-$port/kafka.log"; start_kafka "$adopt_dir" "$port"; }
-no_errors() { if grep -qE ' (ERROR|FATAL) ' "$out/kafka-$port/kafka.log"; then grep -E ' (ERROR|FATAL) ' "$out/kafka-$port/kafka.log" >>"$log"; bad "$1"; else ok "$1"; fi; }
+# no_errors NAME: Kafka's log has none, but for its complaints about a slow machine.
+no_errors() { if grep -E ' (ERROR|FATAL) ' "$out/kafka-$port/kafka.log" | grep -v EventPerformanceMonitor >>"$log"; then bad "$1"; else ok "$1"; fi; }
 
 port=$(free_port); addr=127.0.0.1:$port B="--bootstrap-server 127.0.0.1:$port"
 kafka_start || { bad "Apache Kafka did not start"; return 0; }
@@ -27,12 +28,15 @@ java_tool ProducerPerformance --topic busy --num-records 50 --record-size 10 --t
 for i in $(seq 200); do [ "$(stat -c %s "$adopt_dir"/gone-0/*.log)" -gt 0 ] && break; sleep 0.1; done
 end_java "$open" KILL
 
-java_tool TopicCommand $B --describe >"$said/topics" 2>>"$log"
-java_tool FeatureCommand $B describe >"$said/features" 2>>"$log"
-java_tool consumer.group.ConsumerGroupCommand $B --describe --all-groups --offsets >"$said/groups" 2>>"$log"
-java_tool TransactionsCommand $B list >"$said/transactions" 2>>"$log"
-java_tool MetadataQuorumCommand $B describe --status >"$said/quorum" 2>>"$log"
-java_tool GetOffsetShell $B --exclude-internal-topics >"$said/ends" 2>>"$log"
+tools=()
+say() { local file=$1; shift; java_tool "$@" >"$said/$file" 2>>"$log" & tools+=($!); }
+say topics TopicCommand $B --describe
+say features FeatureCommand $B describe
+say groups consumer.group.ConsumerGroupCommand $B --describe --all-groups --offsets
+say transactions TransactionsCommand $B list
+say quorum MetadataQuorumCommand $B describe --status
+say ends GetOffsetShell $B --exclude-internal-topics
+wait "${tools[@]}"
 "$samsa" bench produce --topic busy --bootstrap "$addr" --num-records 100000000 --record-size 100 --throughput -1 >>"$log" 2>&1 & bench=$!
 for i in $(seq 50); do sleep 0.1; [ "$(stat -c %s "$adopt_dir"/busy-0/*.log | sort -n | tail -n 1)" -gt 5000000 ] && break; done
 stop_process "$kafka_pid" KILL; stop_process "$bench" KILL
@@ -67,7 +71,8 @@ state "$said/back"
 same "every byte is back" "$said/killed" "$said/back"
 kafka_start || { bad "Apache Kafka starts after the rollback"; return 0; }
 java_tool GetOffsetShell $B --exclude-internal-topics >"$said/ends-back" 2>>"$log"
-same "the ends of the logs are back" <(grep -v ^busy: "$said/ends") <(grep -v ^busy: "$said/ends-back")
+for f in ends ends-back; do grep -E '^(orders|compacted):' "$said/$f" | sort >"$said/$f-quiet"; done
+same "the ends of the logs are back" "$said/ends-quiet" "$said/ends-back-quiet"
 stop_process "$kafka_pid"
 no_errors "Kafka logged no error after the rollback"
 check "verify finds nothing wrong" "$samsa" verify "$adopt_dir"

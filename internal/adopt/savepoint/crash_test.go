@@ -151,7 +151,7 @@ func trustedOnlyWhole(t *testing.T, fsys vfs.FS, before, want map[string]string)
 	differ := func(from map[string]string) bool {
 		for _, m := range []map[string]string{from, now} {
 			for path := range m {
-				loose := path == "/data/.lock" || path == "/data/.kafka_cleanshutdown" || strings.HasPrefix(path, "/data/recovery-point-offset-checkpoint")
+				loose := path == "/data/.lock" || strings.HasPrefix(path, "/data/.kafka_cleanshutdown") || strings.HasPrefix(path, "/data/recovery-point-offset-checkpoint")
 				if !loose && from[path] != now[path] {
 					return true
 				}

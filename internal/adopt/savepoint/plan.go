@@ -268,6 +268,9 @@ func (p *planner) compare(l *line, path string) error {
 	mine := true // it is the log that was saved, or whatever has its name if there is no second one
 	if l.Link != "" {
 		link, err := p.fs.Stat(p.m.link(l))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
 		mine = err == nil && vfs.SameFile(info, link)
 	}
 	if l.Keep > 0 && l.Link == "" {

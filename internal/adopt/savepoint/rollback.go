@@ -209,6 +209,10 @@ func (r *rollback) put(l *line) error {
 	if err := r.fs.Rename(work, path); err != nil {
 		return err
 	}
+	// Renaming one name of a file over another of it does nothing: then the file was back already.
+	if err := r.fs.Remove(work); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
 	return r.restore(path, l)
 }
 
