@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Other people's clients and tools against Samsa.
 #
-#   scripts/interop.sh [part]…     install tools admin matrix go dump takeover swap adopt kill rolling connect distributed streams streams-groups; all of them if none is named
+#   scripts/interop.sh [part]…     install tools admin matrix go dump repair takeover swap adopt kill rolling connect distributed streams streams-groups; all of them if none is named
 #
 #     install         bring what the other parts need (Debian, Maven, npm); says what it does
 #     tools           Apache Kafka's own command line tools
@@ -28,7 +28,7 @@ root=$(dirname "$here")
 . "$here/interop/lib.sh"
 
 parts=("$@")
-[ ${#parts[@]} -eq 0 ] && parts=(install tools admin matrix go dump takeover swap adopt kill rolling connect distributed streams streams-groups)
+[ ${#parts[@]} -eq 0 ] && parts=(install tools admin matrix go dump repair takeover swap adopt kill rolling connect distributed streams streams-groups)
 trap stop_all EXIT
 
 for part in "${parts[@]}"; do
