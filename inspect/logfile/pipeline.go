@@ -36,8 +36,9 @@ type checked struct {
 }
 
 const (
-	// pieceSize is large enough for the disk and small enough for a processor's cache.
-	pieceSize = 512 << 10
+	// pieceSize is large enough for the disk and small enough for a processor's cache: what has been copied there is checked
+	// while it is still there.
+	pieceSize = 256 << 10
 	// overhang is room for the batch that begins in one piece and ends in the next; a longer one is read by itself.
 	overhang = 128 << 10
 	// pieces: one is being consumed while two are read.
@@ -73,8 +74,7 @@ const noMore = -1
 
 func (x *piece) run(f vfs.File, begin, end int64, from <-chan int64, onward chan<- int64) {
 	defer close(x.done)
-	want := int(min(int64(len(x.buf)), end-begin))
-	n, _ := f.ReadAt(x.buf[:want], begin) // what is missing is met again, with its error, by the Reader
+	n, _ := f.ReadAt(x.buf[:min(pieceSize, end-begin)], begin) // what is missing is met again, with its error, by the Reader
 	first := <-from
 	if first == noMore {
 		x.stop = true
@@ -82,20 +82,21 @@ func (x *piece) run(f vfs.File, begin, end int64, from <-chan int64, onward chan
 		return
 	}
 	pos := first
-	for ; pos < begin+pieceSize && pos < end; pos += int64(x.batches[len(x.batches)-1].head.SizeInBytes) {
-		raw := x.buf[min(pos-begin, int64(n)):n]
-		var h record.Header
-		ok := len(raw) > minimumTail
-		if ok {
-			var err error
-			h, err = parseHeader(raw[:min(len(raw), record.HeaderSize)])
-			ok = err == nil && h.SizeInBytes <= len(raw)
-		}
+	for pos < begin+pieceSize && pos < end {
+		at := int(pos - begin)
+		n = x.fill(f, begin, end, n, at+record.HeaderSize)
+		size, ok := x.header(at, n)
 		if !ok {
 			x.stop = true
 			break
 		}
-		x.batches = append(x.batches, checked{head: h, start: pos, bytes: raw[:h.SizeInBytes:h.SizeInBytes]})
+		last := len(x.batches) - 1
+		if n = x.fill(f, begin, end, n, at+size); at+size > n {
+			x.stop, x.batches = true, x.batches[:last]
+			break
+		}
+		x.batches[last].start, x.batches[last].bytes = pos, x.buf[at:at+size:at+size]
+		pos += int64(size)
 	}
 	if x.stop {
 		onward <- noMore
@@ -109,6 +110,29 @@ func (x *piece) run(f vfs.File, begin, end int64, from <-chan int64, onward chan
 		}
 		b.valid = b.bytes.CheckCRC() == nil
 	}
+}
+
+// fill reads on so that the piece has its first want bytes, if there are so many and there is room, and returns how many it has.
+func (x *piece) fill(f vfs.File, begin, end int64, have, want int) int {
+	want = int(min(int64(want), int64(len(x.buf)), end-begin))
+	if want <= have || have < pieceSize {
+		return have
+	}
+	n, _ := f.ReadAt(x.buf[have:want], begin+int64(have))
+	return have + n
+}
+
+// header reads the header of the batch at byte at of the n bytes of the piece into a new element of batches; ok: there is one.
+func (x *piece) header(at, n int) (size int, ok bool) {
+	if n-at <= minimumTail {
+		return 0, false
+	}
+	h, err := parseHeader(x.buf[at:min(n, at+record.HeaderSize)])
+	if err != nil {
+		return 0, false
+	}
+	x.batches = append(x.batches, checked{head: h})
+	return h.SizeInBytes, true
 }
 
 // take returns the next batch; nil when the Reader has to look by itself.
