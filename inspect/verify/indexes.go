@@ -87,6 +87,7 @@ type indexes struct {
 	base                 int64
 	// wanted is the offset that the current offset entry promises at or behind its position; -1: none is open.
 	wanted, wantedAt          int64
+	wantedEntry               int64 // where that entry stands in its file
 	lastOffset                int64
 	lastPosition              int64
 	lastTs, lastTsAt          int64
@@ -153,25 +154,25 @@ func (x *indexes) offset(w *walk, position int64, h *record.Header) {
 		}
 		switch {
 		case e.Offset <= x.lastOffset || int64(e.Position) <= x.lastPosition:
-			x.badOffset(w, e, fmt.Sprintf("offset %d and byte %d do not rise", e.Offset, e.Position))
+			x.badOffset(w, x.offsets.position(), fmt.Sprintf("offset %d and byte %d do not rise", e.Offset, e.Position))
 			return
 		case int64(e.Position) != position:
-			x.badOffset(w, e, fmt.Sprintf("no batch begins at byte %d", e.Position))
+			x.badOffset(w, x.offsets.position(), fmt.Sprintf("no batch begins at byte %d", e.Position))
 			return
 		case x.wanted >= 0:
-			x.badOffset(w, e, fmt.Sprintf("no batch from byte %d on ends at offset %d", x.wantedAt, x.wanted))
+			x.badOffset(w, x.wantedEntry, fmt.Sprintf("no batch from byte %d on ends at offset %d", x.wantedAt, x.wanted))
 			return
 		case e.Offset < last:
-			x.badOffset(w, e, fmt.Sprintf("offset %d for the batch of offsets %d to %d", e.Offset, first, last))
+			x.badOffset(w, x.offsets.position(), fmt.Sprintf("offset %d for the batch of offsets %d to %d", e.Offset, first, last))
 			return
 		}
 		x.lastOffset, x.lastPosition = e.Offset, int64(e.Position)
-		x.wanted, x.wantedAt = e.Offset, position
+		x.wanted, x.wantedAt, x.wantedEntry = e.Offset, position, x.offsets.position()
 		x.offsets.n++
 	}
 	if x.wanted >= 0 && last >= x.wanted {
 		if last > x.wanted {
-			x.badOffset(w, logfile.OffsetEntry{Offset: x.wanted, Position: int32(x.wantedAt)}, fmt.Sprintf("no batch ends at offset %d", x.wanted))
+			x.badOffset(w, x.wantedEntry, fmt.Sprintf("no batch ends at offset %d", x.wanted))
 			return
 		}
 		x.wanted = -1
@@ -218,11 +219,11 @@ func (x *indexes) severity(w *walk) Severity {
 	return x.sev
 }
 
-func (x *indexes) badOffset(w *walk, _ logfile.OffsetEntry, what string) {
+func (x *indexes) badOffset(w *walk, entry int64, what string) {
 	if !x.badIndex {
 		x.badIndex, x.offsets.stopped = true, true
 		w.s.BadIndex = true
-		w.out(at(IndexEntry, x.severity(w), x.offsets.path, x.offsets.position(), logfile.OffsetEntrySize, what, meansIndex))
+		w.out(at(IndexEntry, x.severity(w), x.offsets.path, entry, logfile.OffsetEntrySize, what, meansIndex))
 	}
 }
 
@@ -239,9 +240,9 @@ func (x *indexes) end(w *walk) {
 	if x.offsets.f != nil && !x.badIndex {
 		if raw := x.offsets.entry(); raw != nil {
 			e := logfile.ParseOffsetEntry(x.base, raw)
-			x.badOffset(w, e, fmt.Sprintf("offset %d at byte %d, where no batch begins", e.Offset, e.Position))
+			x.badOffset(w, x.offsets.position(), fmt.Sprintf("offset %d at byte %d, where no batch begins", e.Offset, e.Position))
 		} else if x.wanted >= 0 {
-			x.badOffset(w, logfile.OffsetEntry{}, fmt.Sprintf("no batch ends at offset %d", x.wanted))
+			x.badOffset(w, x.wantedEntry, fmt.Sprintf("no batch ends at offset %d", x.wanted))
 		}
 		x.rest(w, &x.offsets, IndexLength, meansIndex, &w.s.BadIndex, x.badIndex)
 	}

