@@ -63,14 +63,18 @@ func asDumped(path string) DumpOptions {
 	case "__cluster_metadata":
 		o.Decoder = DecodeMetadata
 	}
+	if filepath.Ext(path) == ".checkpoint" {
+		o.Decoder = DecodeMetadata
+	}
 	return o
 }
 
 // TestDumpEqualsKafka holds every line against what DumpLogSegments of Apache Kafka 4.4.0 printed: directories of
-// 4.4.0 (formatted, killed, cleanly stopped), message sets of magic 0 and 1, and old topics that a 3.9.1 broker
-// stored with indexes.
+// 4.4.0 (formatted, killed, cleanly stopped, with share state) and of 3.9.1 (formatted, cleanly stopped, with KRaft and with
+// ZooKeeper), message sets of magic 0 and 1, and old topics that a 3.9.1 broker stored with indexes.
 func TestDumpEqualsKafka(t *testing.T) {
-	for _, name := range []string{"kafka-4.4.0-formatted", "kafka-4.4.0-killed", "kafka-4.4.0-clean", "old-formats", "kafka-3.9.1-old-topics"} {
+	for _, name := range []string{"kafka-4.4.0-formatted", "kafka-4.4.0-killed", "kafka-4.4.0-clean", "old-formats", "kafka-3.9.1-old-topics",
+		"kafka-3.9.1-formatted", "kafka-3.9.1-clean", "kafka-3.9.1-zookeeper"} {
 		t.Run(name, func(t *testing.T) {
 			fs := testdir.Unpack(t, filepath.Join("testdata", name+".tar.gz"), "")
 			types := map[string]int{}

@@ -87,31 +87,39 @@ func draw(r *rand.Rand, files map[string][]string, whole map[string]string) muta
 	return m
 }
 
-// TestMutations damages copies of a directory at random places. verify finds each damage that matters; repair leaves a
-// directory that verify finds nothing more in than what is missing; no whole batch is lost; undo restores every byte.
+// TestMutations damages copies of directories at random places, after an orderly stop and after none. verify finds each damage
+// that matters; repair leaves a directory that verify finds nothing more in than what is missing, and that a broker serves every
+// whole batch of; undo restores every byte.
 func TestMutations(t *testing.T) {
-	base := whole(t)
+	for name, c := range map[string]struct {
+		base func(t testing.TB) *vfs.Mem
+		n    int
+	}{
+		"4.4.0":           {whole, longtest.Pick(60, 4000)},
+		"3.9.1":           {kafka("kafka-3.9.1-clean"), longtest.Pick(15, 1000)},
+		"3.9.1 ZooKeeper": {kafka("kafka-3.9.1-zookeeper"), longtest.Pick(15, 1000)},
+	} {
+		t.Run(name, func(t *testing.T) { mutations(t, c.base(t), c.n) })
+	}
+}
+
+// kafka is a directory that Apache Kafka left after an orderly stop.
+func kafka(archive string) func(t testing.TB) *vfs.Mem {
+	return func(t testing.TB) *vfs.Mem {
+		fsys := testdir.Unpack(t, "../testdata/"+archive+".tar.gz", "/data")
+		testdir.Complete(t, fsys, "/data")
+		return fsys
+	}
+}
+
+func mutations(t *testing.T, base *vfs.Mem, n int) {
 	before := testdir.Tree(t, base, "/data")
 	if all := findings(t, base, "/data"); len(all) > 0 {
 		t.Fatalf("the undamaged directory: %v", all)
 	}
-	files := map[string][]string{}
-	for path, b := range before {
-		kind := filepath.Ext(path)
-		if kind == "" || strings.Contains(filepath.Base(path), "checkpoint") {
-			kind = filepath.Base(path)
-		}
-		if len(b) > 0 && kind != ".properties" && !strings.HasSuffix(path, ".kafka_cleanshutdown") && kind != ".lock" {
-			files[kind] = append(files[kind], path)
-		}
-	}
-	for _, list := range files {
-		slices.Sort(list)
-	}
-	seed := uint64(4)
-	n := longtest.Pick(80, 6000)
+	const seed = 4
 	r := rand.New(rand.NewPCG(seed, 0))
-	known := everything(t, base)
+	files, known := byKind(before), everything(t, base)
 	found, kinds := 0, map[string]int{}
 	for range n {
 		m := draw(r, files, before)
@@ -147,6 +155,24 @@ func TestMutations(t *testing.T) {
 		}
 	}
 	t.Logf("%d of %d damages were found, seed %d: %v", found, n, seed, kinds)
+}
+
+// byKind are the files that are damaged, by what they are.
+func byKind(tree map[string]string) map[string][]string {
+	files := map[string][]string{}
+	for path, b := range tree {
+		kind := filepath.Ext(path)
+		if kind == "" || strings.Contains(filepath.Base(path), "checkpoint") && kind != ".checkpoint" {
+			kind = filepath.Base(path)
+		}
+		if len(b) > 0 && kind != ".properties" && filepath.Base(path) != ".kafka_cleanshutdown" {
+			files[kind] = append(files[kind], path)
+		}
+	}
+	for _, list := range files {
+		slices.Sort(list)
+	}
+	return files
 }
 
 // repairs repairs the directory, looks at it, and takes the repair back.
