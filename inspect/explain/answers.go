@@ -82,7 +82,7 @@ func (p *Partition) Compaction(s Settings) string {
 			dirty += seg.Bytes
 		}
 	}
-	l.add("%s: %s in %d segments", p.Name, size(p.Bytes), len(p.Segments))
+	l.add("%s: %s in %s", p.Name, size(p.Bytes), count(len(p.Segments), "segment"))
 	l.add("  clean       up to offset %d, %s%s", first, size(clean), note)
 	l.add("  dirty       offsets %d to %d, %s", first, limit-1, size(dirty))
 	l.add("  uncleanable from offset %d on, %s: %s", limit, size(p.Bytes-clean-dirty), why)
@@ -204,7 +204,7 @@ func (p *Partition) batch(l *lines, s Segment, target, from int64) error {
 		}
 		h := r.Header()
 		l.add("  scan      %d bytes over %d batches from there", r.Start()-from, passed)
-		l.add("  batch     byte %d, %d bytes, offsets %d to %d, %d records, %v, leader epoch %d, checksum %s", r.Start(), h.SizeInBytes, h.BaseOffset, h.LastOffset(), h.Count, h.Codec(), h.LeaderEpoch, right(r.Valid()))
+		l.add("  batch     byte %d, %d bytes, offsets %d to %d, %s, %v, leader epoch %d, checksum %s", r.Start(), h.SizeInBytes, h.BaseOffset, h.LastOffset(), count(int(h.Count), "record"), h.Codec(), h.LeaderEpoch, right(r.Valid()))
 		p.record(l, r, target)
 		return p.transaction(l, h, target)
 	}
@@ -320,7 +320,7 @@ func Disk(ctx context.Context, fsys vfs.FS, dir string) (string, error) {
 	for i, u := range all {
 		sum += u.data
 		if i < 20 && u.data > 0 {
-			l.add("  %-10s %4d segments  indexes up to %-10s %s", size(u.data), u.segment, size(u.indexes), u.name)
+			l.add("  %-10s %4d %-8s  indexes up to %-10s %s", size(u.data), u.segment, strings.TrimLeft(count(int(u.segment), "segment"), "0123456789 "), size(u.indexes), u.name)
 		}
 	}
 	l.add("  %s in %d partitions", size(sum), len(all))

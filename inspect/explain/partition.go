@@ -186,6 +186,14 @@ func size(n int64) string {
 	return fmt.Sprintf("%.1f %s", v, units[i])
 }
 
+// count prints a number with its noun.
+func count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
 // lines joins what an answer says.
 type lines struct{ strings.Builder }
 

@@ -164,7 +164,7 @@ func (p *Partition) whyKept(s Settings, k Kept, stamp time.Time, source string) 
 // String is the answer in lines.
 func (a RetentionAnswer) String() string {
 	var l lines
-	l.add("%s: %s in %d segments", a.Partition, size(a.Bytes), len(a.Segments))
+	l.add("%s: %s in %s", a.Partition, size(a.Bytes), count(len(a.Segments), "segment"))
 	for _, k := range a.Segments {
 		verb := "stays"
 		if k.Goes {

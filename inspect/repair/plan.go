@@ -203,7 +203,11 @@ func (p *planner) segment(s *verify.State, g *verify.SegmentState) {
 			ranges = append(ranges, span{d.Position, d.Length})
 			total += d.Length
 		}
-		p.add("quarantine", path, ranges[0].Position, total, fmt.Sprintf("%d damaged ranges are saved and taken out; batches before and behind stay", n), func(j *journal) error {
+		why := "a damaged range is saved and taken out; batches before and behind stay"
+		if n > 1 {
+			why = fmt.Sprintf("%d damaged ranges are saved and taken out; batches before and behind stay", n)
+		}
+		p.add("quarantine", path, ranges[0].Position, total, why, func(j *journal) error {
 			return j.splice(path, "damage", ranges)
 		})
 	}
