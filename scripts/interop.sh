@@ -9,6 +9,7 @@
 #     matrix          write with one client, read with another: bytes are compared
 #     go              the Go tests of interop/ (sarama, kafka-go, librdkafka, franz-go)
 #     dump            Kafka's dump tool and samsa dump over the same files
+#     repair     damaged directories, repaired: Apache Kafka starts on them and serves what is left
 #     takeover        Apache Kafka starts on a directory of Samsa's, and hands it back
 #     adopt           what samsa adopt says of a killed Apache Kafka's directory; savepoint and rollback
 #     swap            Apache Kafka 4.4.0, 4.0.0, 3.9.1 and Samsa take turns over one directory under living clients
