@@ -23,6 +23,9 @@ func TestMain(m *testing.M) {
 // TestSmoke measures Samsa and the minimum broker at a tiny scale, in one row of each kind that needs Go alone, and makes
 // a page of it.
 func TestSmoke(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds and starts a broker")
+	}
 	if _, err := exec.LookPath("go"); err != nil {
 		t.Skip("Samsa is built with the go command")
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
@@ -188,11 +189,17 @@ func (r *Running) FirstRecord(ctx context.Context, topic string, partitions int,
 		return 0, fmt.Errorf("first record: %w", err)
 	}
 	defer cl.Close()
-	record := &kgo.Record{Topic: topic, Partition: int32(partitions - 1), Value: []byte("first")}
-	if err := cl.ProduceSync(ctx, record).FirstErr(); err != nil {
-		return 0, fmt.Errorf("first record to %s: %w:\n%s", r.Name, err, r.lastLines())
+	for {
+		// The client gives a partition up that has no leader for long; with many partitions that is what starting is.
+		record := &kgo.Record{Topic: topic, Partition: int32(partitions - 1), Value: []byte("first")}
+		err := cl.ProduceSync(ctx, record).FirstErr()
+		if err == nil {
+			return time.Since(r.Began), nil
+		}
+		if !kerr.IsRetriable(err) || ctx.Err() != nil {
+			return 0, fmt.Errorf("first record to %s: %w:\n%s", r.Name, err, r.lastLines())
+		}
 	}
-	return time.Since(r.Began), nil
 }
 
 // createEagerly creates a topic of one partition with a client that does not wait between attempts.
