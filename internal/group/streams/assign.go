@@ -63,8 +63,9 @@ func assign(g *Group, live *Live, standbys int) map[string]Assignment {
 	running, kept := live.configured.tasks()
 	d.limit(len(running))
 	d.deal(Active, running)
-	d.limit(len(running) + standbys*len(kept))
-	for range min(standbys, d.instances-1) {
+	copies := min(standbys, d.instances-1)
+	d.limit(len(running) + copies*len(kept))
+	for range copies {
 		d.deal(Standby, kept)
 	}
 	out := map[string]Assignment{}

@@ -38,8 +38,7 @@ func newSizing(t *Topology, v view.View) (*sizing, *kerr.Error) {
 		}
 	}
 	maps.Copy(z.sizes, z.said)
-	for z.spread() {
-	}
+	z.spread()
 	for topic := range z.said {
 		if z.sizes[topic] < 1 {
 			return nil, kerr.StreamsInvalidTopology
@@ -48,18 +47,28 @@ func newSizing(t *Topology, v view.View) (*sizing, *kerr.Error) {
 	return z, nil
 }
 
-// spread carries sizes from what subtopologies read to what they write, one step, and reports whether any has grown. It
-// comes to an end also where subtopologies feed each other in a circle: no size exceeds that of the largest source.
-func (z *sizing) spread() (grown bool) {
+// spread carries sizes from what subtopologies read to what they write, until none grows. It comes to an end also where
+// subtopologies feed each other in a circle: no size exceeds that of the largest source.
+func (z *sizing) spread() {
+	readers := map[string][]*storedSubtopology{}
+	var look []*storedSubtopology
 	for _, s := range z.topology.byID {
+		look = append(look, s)
+		for _, r := range s.RepartitionSourceTopics {
+			readers[r.Name] = append(readers[r.Name], s)
+		}
+	}
+	for len(look) > 0 {
+		s := look[0]
+		look = look[1:]
 		n := z.most(s)
 		for _, topic := range s.RepartitionSinkTopics {
 			if said, internal := z.said[topic]; internal && said == 0 && z.sizes[topic] < n {
-				z.sizes[topic], grown = n, true
+				z.sizes[topic] = n
+				look = append(look, readers[topic]...)
 			}
 		}
 	}
-	return grown
 }
 
 // size is the number of partitions of a topic; 0 if it is not known.
