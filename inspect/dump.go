@@ -56,6 +56,7 @@ type dumper struct {
 	failures int
 	failed   bool // the current file has failed
 	last     bool // the current file is the last one
+	line     recordLine
 }
 
 // printer is one of the two forms of output.

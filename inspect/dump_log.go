@@ -156,7 +156,8 @@ func (d *dumper) records(path string, r *logfile.Reader, last *int64) error {
 	rs := r.Batch().Records(d.MaxRecordBytes)
 	defer rs.Close()
 	for rs.Next() {
-		line := recordLine{Record: rs.Record(), batch: r.Header()}
+		line := &d.line // one for all records: they are too many to allocate each
+		*line = recordLine{Record: rs.Record(), batch: r.Header()}
 		offset := int64(line.Offset)
 		if offset != *last+1 && *last != unknownLast {
 			d.report.gap(path, *last, offset)
@@ -165,7 +166,7 @@ func (d *dumper) records(path string, r *logfile.Reader, last *int64) error {
 		if d.From != nil && !d.From.IsTime && offset < d.From.Value || d.To != nil && !d.To.IsTime && offset >= d.To.Value {
 			continue
 		}
-		d.record(path, r, &line)
+		d.record(path, r, line)
 	}
 	if err := rs.Err(); err != nil {
 		return fmt.Errorf("batch at byte %d: %w", r.Start(), err)

@@ -86,7 +86,8 @@ func (d *dumper) selected(path string, r *logfile.Reader, line batchLine) {
 	defer rs.Close()
 	printed := false
 	for rs.Next() {
-		one := recordLine{Record: rs.Record(), batch: r.Header()}
+		one := &d.line
+		*one = recordLine{Record: rs.Record(), batch: r.Header()}
 		if r.Header().IsControl() || !d.inRange(&one.Record) || !d.Select(&one.Record) {
 			continue
 		}
@@ -94,7 +95,7 @@ func (d *dumper) selected(path string, r *logfile.Reader, line batchLine) {
 			d.out.batch(line)
 			printed = true
 		}
-		d.record(path, r, &one)
+		d.record(path, r, one)
 	}
 	if err := rs.Err(); err != nil {
 		d.problem(path, fmt.Errorf("batch at byte %d: %w", r.Start(), err))
