@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -157,5 +158,52 @@ func TestDisk(t *testing.T) {
 	got, err := Disk(context.Background(), p.fs, "/data")
 	if err != nil || !strings.Contains(got, "could be freed: 2.0 KiB") {
 		t.Errorf("%s %v", got, err)
+	}
+}
+
+// Settings say where they come from, and what they are.
+func TestSettingsInWords(t *testing.T) {
+	s := DefaultSettings()
+	if got := s.String(); got != "settings Kafka's defaults: cleanup.policy=delete retention.ms=604800000 retention.bytes=-1 segment.bytes=1073741824 segment.ms=604800000" {
+		t.Error(got)
+	}
+	s.Compact, s.Retention, s.MinDirtyRatio = true, Milliseconds(-1), 0.25
+	if got := s.String(); !strings.Contains(got, "cleanup.policy=compact,delete retention.ms=-1 ") || !strings.HasSuffix(got, "min.cleanable.dirty.ratio=0.25 min.compaction.lag.ms=0 max.compaction.lag.ms=9223372036854775807") {
+		t.Error(got)
+	}
+	for ms, want := range map[int64]time.Duration{-5: -time.Millisecond, 0: 0, 1500: 1500 * time.Millisecond, math.MaxInt64: math.MaxInt64} {
+		if got := Milliseconds(ms); got != want {
+			t.Errorf("%d ms: %v", ms, got)
+		}
+	}
+}
+
+// A topic's worst case is that of all its partitions.
+func TestT15WorstCaseOfTheTopic(t *testing.T) {
+	s := settings()
+	s.RetentionBytes, s.Partitions = 5000, 3
+	if got := load(t, batch(0, 1, -1)).Retention(s).String(); !strings.Contains(got, "worst case: 5.9 KiB for this partition, 17.6 KiB for the 3 of the topic") {
+		t.Error(got)
+	}
+}
+
+// The dirty part is due when it is large enough, or old enough; the active segment says when it rolls.
+func TestC11CompactionByAge(t *testing.T) {
+	s := settings()
+	s.Compact, s.MinDirtyRatio = true, 1
+	p := load(t, batch(0, 900*hour, -1), batch(1, 990*hour, -1), batch(2, 995*hour, -1))
+	for lag, want := range map[time.Duration]string{50 * time.Hour: "due: the dirty part has waited for longer than max.compaction.lag.ms=180000000", 200 * time.Hour: "waits: the dirty part is 100 %", math.MaxInt64: "waits: "} {
+		s.MaxCompactionLag = lag
+		if got := p.Compaction(s); !strings.Contains(got, want) {
+			t.Errorf("%v: %s", lag, got)
+		}
+	}
+	s.SegmentAge, s.SegmentBytes = 10*time.Hour, 1000
+	if got := p.Compaction(s); !strings.Contains(got, "it rolls at segment.bytes=1000, or with the first record after 1970-02-11 21:00:00.000Z (segment.ms=36000000)") {
+		t.Error(got)
+	}
+	s.SegmentAge = math.MaxInt64
+	if got := p.Compaction(s); !strings.Contains(got, "it rolls at segment.bytes=1000\n") {
+		t.Error(got)
 	}
 }

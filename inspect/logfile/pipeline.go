@@ -38,7 +38,7 @@ type checked struct {
 const (
 	// pieceSize is large enough for the disk and small enough for a processor's cache: what has been copied there is checked
 	// while it is still there.
-	pieceSize = 256 << 10
+	pieceSize = 512 << 10
 	// overhang is room for the batch that begins in one piece and ends in the next; a longer one is read by itself.
 	overhang = 128 << 10
 	// pieces: one is being consumed while two are read.
