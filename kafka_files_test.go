@@ -52,6 +52,9 @@ func kafkaFiles(t testing.TB, prefix string, each func(name string, mode os.File
 			t.Fatal(err)
 		}
 		name, ok := strings.CutPrefix(h.Name, prefix+"/")
+		if !ok && found {
+			break // names are in order
+		}
 		if !ok || h.Typeflag != tar.TypeReg {
 			continue
 		}
