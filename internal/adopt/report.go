@@ -3,6 +3,7 @@ package adopt
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/samsalog/samsa/vfs"
@@ -14,7 +15,7 @@ type Options struct {
 	FS vfs.FS
 	// Dirs are all log directories of one node.
 	Dirs []string
-	// MetadataDir is where the metadata log is; "": in the one of Dirs that has it.
+	// MetadataDir is where the metadata log is, which may be none of Dirs; "": in the one of Dirs that has it.
 	MetadataDir string
 	// Locked: the caller holds the locks, so no broker does.
 	Locked bool
@@ -84,6 +85,9 @@ func Look(ctx context.Context, o Options) (*Report, error) {
 	}
 	if len(o.Dirs) == 0 {
 		return nil, ErrNothing
+	}
+	if o.MetadataDir != "" && !slices.Contains(o.Dirs, o.MetadataDir) { // a directory of its own
+		o.Dirs = append(slices.Clone(o.Dirs), o.MetadataDir)
 	}
 	l := &looker{Options: o, r: &Report{NodeID: -1}, partitions: map[string][]*Partition{}}
 	for _, step := range []func(context.Context) error{l.directories, l.metadata, l.topics, l.groups, l.transactions} {

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -19,7 +20,7 @@ import (
 type Options struct {
 	// FS is the file system; nil stands for the host's.
 	FS vfs.FS
-	// Dirs are all log directories of one node, MetadataDir the one with the metadata log, "": the one that has it.
+	// Dirs are all log directories of one node, MetadataDir the one with the metadata log, be it one of them or not; "": the one that has it.
 	Dirs        []string
 	MetadataDir string
 	// File is the savepoint to be made; File+".d" comes with it.
@@ -73,6 +74,14 @@ func (o *Options) complete() (err error) {
 	for i, dir := range o.Dirs {
 		if dirs[i], err = filepath.Abs(dir); err != nil {
 			return err
+		}
+	}
+	if o.MetadataDir != "" {
+		if o.MetadataDir, err = filepath.Abs(o.MetadataDir); err != nil {
+			return err
+		}
+		if !slices.Contains(dirs, o.MetadataDir) {
+			dirs = append(dirs, o.MetadataDir)
 		}
 	}
 	o.Dirs = dirs

@@ -177,6 +177,25 @@ func (c crossing) Link(from, to string) error {
 	return c.Mem.Link(from, to)
 }
 
+// A directory of the metadata log alone, metadata.log.dir, comes back with the others.
+func TestMetadataDirectory(t *testing.T) {
+	mem := vfs.NewMem()
+	unpack(t, mem, "kafka-4.4.0-clean", "/data")
+	put(t, mem, "/meta/meta.properties", []byte("version=1\nnode.id=1\ncluster.id=MkU3OEVBNTcwNTJENDM2Qg\n"))
+	must(t, mem.Rename("/data/__cluster_metadata-0", "/meta/__cluster_metadata-0"))
+	must(t, mem.MkdirAll("/save", 0o755))
+	want := tree(t, mem, "/meta")
+	_, err := Create(context.Background(), Options{FS: mem, Dirs: []string{"/data"}, MetadataDir: "/meta", File: "/save/one"})
+	must(t, err)
+	upheaval(t, mem, "/meta", 5)
+	plan, err := MakePlan(context.Background(), mem, "/save/one")
+	if err != nil || len(plan.Logs) != 0 && plan.Logs[0].Dir != "/meta" {
+		t.Errorf("%+v %v", plan, err)
+	}
+	rollBack(t, mem)
+	sameTree(t, tree(t, mem, "/meta"), want)
+}
+
 // Copies need no second names, and bring everything back.
 func TestCopies(t *testing.T) {
 	mem := vfs.NewMem()
