@@ -78,7 +78,11 @@ const statesPatience = time.Second
 // state. The shards are asked, so that nobody need count with every record; one that is being read, or busy for long, is
 // left out.
 func (s *Service) States() map[string]map[string]int64 {
-	out := map[string]map[string]int64{"classic": {}, "consumer": {}, "share": {}, "streams": {}}
+	out := map[string]map[string]int64{
+		"classic": {}, "share": {},
+		"consumer": {"Empty": 0, "Assigning": 0, "Reconciling": 0, "Stable": 0},
+		"streams":  {"Empty": 0, "NotReady": 0, "Assigning": 0, "Reconciling": 0, "Stable": 0},
+	}
 	for st := range numStates {
 		out["classic"][st.String()] = s.env.counters.groups[st].Load()
 	}
