@@ -3,7 +3,7 @@
 #
 #   scripts/conformance.sh [suite]…     kgo chaos kfake kafka-go sarama; all of them if none is named
 #
-#     kgo        franz-go's integration tests: groups of both protocols, transactions, exactly-once chains
+#     kgo        franz-go's integration tests: groups of both protocols, share groups, transactions, exactly-once chains
 #     chaos      the same with connections that die after 0.5 to 1.5 s
 #     kfake      the tests that come with franz-go's stand-in for a broker, many of them ported from Apache Kafka's
 #     kafka-go   segmentio's tests; they need localhost:9092 to be free

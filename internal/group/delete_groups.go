@@ -2,6 +2,7 @@ package group
 
 import (
 	"context"
+	"maps"
 	"slices"
 
 	"github.com/twmb/franz-go/pkg/kerr"
@@ -28,27 +29,40 @@ func (s *Service) DeleteGroups(ctx context.Context, _ Caller, req *kmsg.DeleteGr
 }
 
 // deletion is what a shard says of the deletion of a group. While a share group has states, these are to be deleted
-// first.
+// first; while its states are begun or deleted, that is to be waited for.
 type deletion struct {
 	code   int16
 	states *kmsg.DeleteShareGroupStateRequest
+	idle   <-chan struct{}
 }
 
 func (s *Service) deleteGroup(ctx context.Context, id string) int16 {
-	run := func(statesAreGone bool) deletion {
-		return ask(s, id, false, func(m *machine, a *answer[deletion]) coord.Result {
-			return m.deleteGroup(id, statesAreGone, a)
-		}, func(c int16) deletion { return deletion{code: c} })
+	var gone *kmsg.DeleteShareGroupStateRequest // the states that were just deleted
+	for {
+		var d deletion
+		if !s.whenIdle(ctx, func() <-chan struct{} {
+			d = ask(s, id, false, func(m *machine, a *answer[deletion]) coord.Result {
+				m.sharesDeleted(gone)
+				return m.deleteGroup(id, gone != nil || s.o.Persister == nil, a)
+			}, func(c int16) deletion { return deletion{code: c} })
+			gone = nil
+			return d.idle
+		}) {
+			return kerr.CoordinatorNotAvailable.Code
+		}
+		if d.states == nil {
+			return d.code
+		}
+		if _, failed := s.deleteStates(ctx, d.states); len(failed) > 0 {
+			// A shard that has ended knows nothing of it any more.
+			_ = s.submit(id, coord.Op[*machine]{Run: func(m *machine) coord.Result {
+				m.sharesDeleted(d.states)
+				return coord.None()
+			}})
+			return slices.Collect(maps.Values(failed))[0]
+		}
+		gone = d.states
 	}
-	d := run(s.o.Persister == nil)
-	if d.states == nil {
-		return d.code
-	}
-	_, failed := s.deleteStates(ctx, d.states)
-	for _, c := range failed {
-		return c
-	}
-	return run(true).code
 }
 
 // deleteGroup removes a group without members and its offsets, those of open transactions included.
@@ -61,13 +75,17 @@ func (m *machine) deleteGroup(id string, statesAreGone bool, a *answer[deletion]
 	case g != nil && g.state != Empty, h != nil && len(h.Members) > 0, k != nil && len(k.Members) > 0, x != nil && len(x.Members) > 0:
 		a.give(deletion{code: kerr.NonEmptyGroup.Code})
 		return coord.None()
+	case h != nil && h.idle != nil:
+		a.give(deletion{idle: h.idle})
+		return coord.None()
 	case h != nil && !statesAreGone:
 		if c, states := m.deleteShares(h); states != nil {
 			return coord.Result{Records: c.Records, Done: func(err error) coord.Result {
 				if err != nil {
 					states = nil
 				}
-				a.give(deletion{code(err), states})
+				m.deletingShares(states)
+				a.give(deletion{code: code(err), states: states})
 				return coord.None()
 			}}
 		}

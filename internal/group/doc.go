@@ -41,7 +41,8 @@
 //   - GROUP-9: a consumer, streams or share group changes by its records alone: a request decides on a copy, and what it decided is
 //     applied when it is written. Its answer waits until that is committed.
 //   - GROUP-10: what a share group asks of the share coordinator is recorded before it asks, and what came of it after;
-//     a shard does not wait for that.
+//     a shard does not wait for that. Of a partition it is asked for one thing at a time, and who administers a group waits
+//     for what is asked already.
 //
 // Differences from Apache Kafka, on purpose: GROUP-6's last case; members of old clients that hang up before they
 // were told their id are removed at once; who waits in JoinGroup or SyncGroup is answered when another request

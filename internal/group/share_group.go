@@ -11,10 +11,27 @@ type shareGroup struct {
 	*share.Group
 	// refresh is set when topics that the members read may have changed.
 	refresh bool
-	// beginning are the partitions whose state the share coordinator is asked to begin right now.
-	beginning share.Topics
+	// busy are the partitions whose state the share coordinator is asked to begin or to delete right now: it is asked for
+	// one of these at a time. idle is closed when there are none any more; nil while there are none.
+	busy share.Topics
+	idle chan struct{}
 	// sessions remove members that were silent, by member id.
 	sessions map[string]*coord.Timer
+}
+
+// occupy notes that the share coordinator is asked for something.
+func (g *shareGroup) occupy(t share.Topics) {
+	if g.busy = g.busy.Plus(t); len(g.busy) > 0 && g.idle == nil {
+		g.idle = make(chan struct{})
+	}
+}
+
+// release notes that it has answered.
+func (g *shareGroup) release(t share.Topics) {
+	if g.busy = g.busy.Minus(t); len(g.busy) == 0 && g.idle != nil {
+		close(g.idle)
+		g.idle = nil
+	}
 }
 
 // shareOf is the share group of an id; nil if it belongs to another kind of group or to nobody.
@@ -32,7 +49,7 @@ func (m *machine) replayShare(id string, r coord.Replayed) error {
 		if r.Value == nil {
 			return nil
 		}
-		g = &shareGroup{Group: share.New(id), refresh: true, beginning: share.Topics{}, sessions: map[string]*coord.Timer{}}
+		g = &shareGroup{Group: share.New(id), refresh: true, busy: share.Topics{}, sessions: map[string]*coord.Timer{}}
 		m.shares[id] = g
 		m.env.counters.shareGroups.Add(1)
 		m.giveWay(id, shareKind)
@@ -76,6 +93,7 @@ func (m *machine) dropShare(g *shareGroup) {
 	delete(m.shares, g.ID)
 	m.env.counters.shareGroups.Add(-1)
 	m.countEmptyShare(len(g.Members) == 0, true)
+	g.release(g.busy)
 	for _, t := range g.sessions {
 		t.Stop()
 	}
@@ -97,7 +115,7 @@ func (m *machine) shareNow(id string, g *shareGroup, c Caller) share.Now {
 		Rules: share.Rules{MaxSize: m.env.settings().ShareMaxSize, AssignmentInterval: m.env.shareConfig(id).AssignmentInterval},
 	}
 	if g != nil {
-		now.Refresh, now.Beginning = g.refresh, g.beginning
+		now.Refresh, now.Busy = g.refresh, g.busy
 	}
 	return now
 }

@@ -131,7 +131,7 @@ func TestShareCoordinatorRefuses(t *testing.T) {
 			time.Sleep(time.Second)
 		}
 		h.on("g", func(m *machine) {
-			if s := m.shares["g"]; len(s.beginning) != 0 || len(s.Partitions.Initializing) != 0 || len(s.Partitions.Initialized) != 0 {
+			if s := m.shares["g"]; len(s.busy) != 0 || len(s.Partitions.Initializing) != 0 || len(s.Partitions.Initialized) != 0 {
 				t.Errorf("refused: %+v", s.Partitions)
 			}
 		})
@@ -157,6 +157,91 @@ func TestShareCoordinatorRefuses(t *testing.T) {
 		wantCode(t, "delete the group", h.deleteGroup("g"), nil)
 		if d := h.describeShare("g"); d.ErrorCode != kerr.GroupIDNotFound.Code || p.count() != 0 {
 			t.Errorf("the group is gone: %+v, %d states", d, p.count())
+		}
+		h.Close()
+	})
+}
+
+// A member that comes while states are being deleted gets them begun after that, not before: they would be deleted then.
+func TestShareStatesAreDeletedBeforeTheyBegin(t *testing.T) {
+	for _, what := range []string{"group", "offsets"} {
+		synctest.Test(t, func(t *testing.T) {
+			h, p := newShareHost(t, nil)
+			h.topics.add("t", 2)
+			c := h.client("c")
+			wantCode(t, "alter", h.alterShare("g", "t", 5, 6).ErrorCode, nil)
+			p.holdDelete = make(chan struct{})
+			deleted := make(chan int16, 1)
+			go func() {
+				if what == "group" {
+					deleted <- h.deleteGroup("g")
+				} else {
+					deleted <- h.unshareTopic("g", "t").ErrorCode
+				}
+			}()
+			synctest.Wait()
+			wantCode(t, "join", c.shareBeat("g", "m", 0, "t").ErrorCode, nil)
+			synctest.Wait()
+			if p.began != 2 {
+				t.Errorf("%d states have begun while they are deleted", p.began-2)
+			}
+			close(p.holdDelete)
+			want := kerr.NonEmptyGroup
+			if what == "offsets" {
+				want = nil
+			}
+			wantCode(t, "delete "+what, <-deleted, want)
+			r := c.shareBeat("g", "m", 0, "t")
+			synctest.Wait()
+			time.Sleep(time.Second)
+			if r = c.shareBeat("g", "m", r.MemberEpoch); sharePartitions(r) != 2 || p.began != 4 || p.count() != 2 {
+				t.Errorf("after that: %+v, %d have begun, %d are there", r, p.began, p.count())
+			}
+			h.Close()
+		})
+	}
+}
+
+// Who administers a group waits for states that are being begun: what is asked for later is done later.
+func TestShareStatesBeginBeforeTheyAreDeleted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h, p := newShareHost(t, nil)
+		h.topics.add("t", 2)
+		c := h.client("c")
+		p.hold = make(chan struct{})
+		wantCode(t, "join", c.shareBeat("g", "m", 0, "t").ErrorCode, nil)
+		wantCode(t, "leave", c.shareBeat("g", "m", -1).ErrorCode, nil)
+		answers := make(chan int16, 3)
+		go func() { answers <- h.alterShare("g", "t", 7, 8).ErrorCode }()
+		synctest.Wait()
+		go func() { answers <- h.unshareTopic("g", "t").ErrorCode }()
+		synctest.Wait()
+		time.Sleep(idleTimeout / 2)
+		if len(answers) != 0 {
+			t.Error("somebody has not waited")
+		}
+		close(p.hold)
+		for range 2 {
+			wantCode(t, "alter and delete", <-answers, nil)
+		}
+		if n := p.count(); n != 0 && n != 2 { // whichever came last
+			t.Errorf("%d states are there", n)
+		}
+		wantCode(t, "delete", h.deleteGroup("g"), nil)
+		if n := p.count(); n != 0 {
+			t.Errorf("%d states are there", n)
+		}
+
+		p.hold = make(chan struct{})
+		c.shareBeat("g", "m", 0, "t")
+		c.shareBeat("g", "m", -1)
+		wantCode(t, "delete while states do not come to begin", h.deleteGroup("g"), kerr.CoordinatorNotAvailable)
+		wantCode(t, "alter likewise", h.alterShare("g", "t", 1).ErrorCode, kerr.CoordinatorNotAvailable)
+		close(p.hold)
+		synctest.Wait()
+		wantCode(t, "delete", h.deleteGroup("g"), nil)
+		if n := p.count(); n != 0 {
+			t.Errorf("%d states are there", n)
 		}
 		h.Close()
 	})

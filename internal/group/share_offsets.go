@@ -18,10 +18,12 @@ type (
 	unshareResponse = kmsg.DeleteShareGroupOffsetsResponse
 )
 
-// altered is what a shard says of an alteration of offsets: its answer, and the states that are then to be begun.
+// altered is what a shard says of an alteration of offsets: its answer, and the states that are then to be begun; or what
+// to wait for first.
 type altered struct {
 	response *alterResponse
 	begin    *kmsg.InitializeShareGroupStateRequest
+	idle     <-chan struct{}
 }
 
 func alterFailed(errorCode int16) altered {
@@ -48,9 +50,12 @@ func (s *Service) AlterShareGroupOffsets(ctx context.Context, _ Caller, req *kms
 	case req.GroupID == "":
 		x = alterFailed(kerr.InvalidGroupID.Code)
 	default:
-		x = ask(s, req.GroupID, false, func(m *machine, a *answer[altered]) coord.Result {
-			return m.alterShares(req, a)
-		}, alterFailed)
+		if !s.whenIdle(ctx, func() <-chan struct{} {
+			x = ask(s, req.GroupID, false, func(m *machine, a *answer[altered]) coord.Result { return m.alterShares(req, a) }, alterFailed)
+			return x.idle
+		}) {
+			x = alterFailed(kerr.CoordinatorNotAvailable.Code)
+		}
 	}
 	x.response.Version = req.Version
 	if x.begin == nil {
@@ -99,6 +104,9 @@ func (m *machine) alterShares(req *kmsg.AlterShareGroupOffsetsRequest, a *answer
 		return fail(kerr.GroupIDNotFound)
 	case g != nil && len(g.Members) > 0:
 		return fail(kerr.NonEmptyGroup)
+	case g != nil && g.idle != nil:
+		a.give(altered{idle: g.idle})
+		return coord.None()
 	}
 	change := share.Begin(share.New(id))
 	if g != nil {
@@ -111,16 +119,17 @@ func (m *machine) alterShares(req *kmsg.AlterShareGroupOffsetsRequest, a *answer
 			return coord.None()
 		}
 		if g := m.shareOf(id); g != nil && begin != nil {
-			g.beginning = g.beginning.Plus(share.InBeginning(begin))
+			g.occupy(share.InBeginning(begin))
 		}
-		a.give(altered{response, begin})
+		a.give(altered{response: response, begin: begin})
 		return coord.None()
 	}}
 }
 
 // unsharing is what a shard says of a deletion of offsets: which states are to be deleted, and the topics that are
-// refused.
+// refused; or what to wait for first.
 type unsharing struct {
+	idle    <-chan struct{}
 	code    int16
 	message *string
 	delete  *kmsg.DeleteShareGroupStateRequest
@@ -145,9 +154,12 @@ func (s *Service) DeleteShareGroupOffsets(ctx context.Context, _ Caller, req *km
 	case req.GroupID == "":
 		u = unshareFailed(kerr.InvalidGroupID.Code)
 	default:
-		u = ask(s, req.GroupID, false, func(m *machine, a *answer[unsharing]) coord.Result {
-			return m.unshare(req, a)
-		}, unshareFailed)
+		if !s.whenIdle(ctx, func() <-chan struct{} {
+			u = ask(s, req.GroupID, false, func(m *machine, a *answer[unsharing]) coord.Result { return m.unshare(req, a) }, unshareFailed)
+			return u.idle
+		}) {
+			u = unshareFailed(kerr.CoordinatorNotAvailable.Code)
+		}
 	}
 	r.ErrorCode, r.ErrorMessage = u.code, u.message
 	if u.delete == nil {
@@ -156,7 +168,7 @@ func (s *Service) DeleteShareGroupOffsets(ctx context.Context, _ Caller, req *km
 	}
 	gone, failed := s.deleteStates(ctx, u.delete)
 	wrote := ask(s, req.GroupID, false, func(m *machine, a *codeAnswer) coord.Result {
-		return m.unshared(req.GroupID, gone, a)
+		return m.unshared(u.delete, gone, a)
 	}, func(c int16) int16 { return c })
 	r.ErrorCode, r.ErrorMessage = textOf(wrote)
 	for _, asked := range req.Topics {
@@ -206,6 +218,9 @@ func (m *machine) unshare(req *kmsg.DeleteShareGroupOffsetsRequest, a *answer[un
 	case len(g.Members) > 0:
 		a.give(unshareFailed(kerr.NonEmptyGroup.Code))
 		return coord.None()
+	case g.idle != nil:
+		a.give(unsharing{idle: g.idle})
+		return coord.None()
 	}
 	c := share.Begin(g.Group)
 	var u unsharing
@@ -214,15 +229,37 @@ func (m *machine) unshare(req *kmsg.DeleteShareGroupOffsetsRequest, a *answer[un
 		if err != nil {
 			u = unshareFailed(code(err))
 		}
+		m.deletingShares(u.delete)
 		a.give(u)
 		return coord.None()
 	}}
 }
 
+// deletingShares notes that the share coordinator is asked to delete states; nil is nothing.
+func (m *machine) deletingShares(req *kmsg.DeleteShareGroupStateRequest) {
+	if req == nil {
+		return
+	}
+	if g := m.shareOf(req.GroupID); g != nil {
+		g.occupy(share.InDeletion(req))
+	}
+}
+
+// sharesDeleted notes that the share coordinator has done, or refused, what it was asked for; nil is nothing.
+func (m *machine) sharesDeleted(req *kmsg.DeleteShareGroupStateRequest) {
+	if req == nil {
+		return
+	}
+	if g := m.shareOf(req.GroupID); g != nil {
+		g.release(share.InDeletion(req))
+	}
+}
+
 // unshared notes that the states of topics are deleted.
-func (m *machine) unshared(group string, topics map[record.UUID]struct{}, a *codeAnswer) coord.Result {
+func (m *machine) unshared(req *kmsg.DeleteShareGroupStateRequest, topics map[record.UUID]struct{}, a *codeAnswer) coord.Result {
+	m.sharesDeleted(req)
 	var records []coord.Record
-	if g := m.shareOf(group); g != nil {
+	if g := m.shareOf(req.GroupID); g != nil {
 		c := share.Begin(g.Group)
 		c.Deleted(topics)
 		records = c.Records

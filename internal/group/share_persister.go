@@ -2,6 +2,7 @@ package group
 
 import (
 	"context"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
@@ -17,12 +18,34 @@ type SharePersister interface {
 	ReadStateSummary(ctx context.Context, r *kmsg.ReadShareGroupStateSummaryRequest) *kmsg.ReadShareGroupStateSummaryResponse
 }
 
+// idleTimeout bounds how long who administers a share group waits for the share coordinator, who answers within
+// share.coordinator.write.timeout.ms.
+const idleTimeout = 10 * time.Second
+
 // summaryVersion is the version of ReadShareGroupStateSummary that is asked: with the count of completed deliveries.
 const summaryVersion = 1
 
+// whenIdle runs an operation that must not meet the share coordinator at work for the group: as long as that is so, run
+// gives what to wait for. It reports false when that takes too long.
+func (s *Service) whenIdle(ctx context.Context, run func() (idle <-chan struct{})) bool {
+	ctx, cancel := context.WithTimeout(ctx, idleTimeout)
+	defer cancel()
+	for {
+		idle := run()
+		if idle == nil {
+			return true
+		}
+		select {
+		case <-idle:
+		case <-ctx.Done():
+			return false
+		}
+	}
+}
+
 // beginShares has the share coordinator begin states, while the shard goes on.
 func (m *machine) beginShares(g *shareGroup, req *kmsg.InitializeShareGroupStateRequest) {
-	g.beginning = g.beginning.Plus(share.InBeginning(req))
+	g.occupy(share.InBeginning(req))
 	m.env.beginShares(req)
 }
 
@@ -51,7 +74,7 @@ func (m *machine) sharesBegun(req *kmsg.InitializeShareGroupStateRequest, answer
 			}
 		}
 	}
-	g.beginning = g.beginning.Minus(asked)
+	g.release(asked)
 	c := share.Begin(g.Group)
 	c.Begun(asked, answer)
 	return coord.Result{Records: c.Records, Done: func(err error) coord.Result {

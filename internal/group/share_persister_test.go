@@ -15,8 +15,8 @@ type persister struct {
 	mu     sync.Mutex
 	states map[sharePlace]shareState
 	code   int16
-	// hold, if not nil, is waited for before a state begins.
-	hold chan struct{}
+	// hold and holdDelete, if not nil, are waited for before a state begins and is deleted.
+	hold, holdDelete chan struct{}
 	// began and deleted count the states.
 	began, deleted int
 }
@@ -71,6 +71,9 @@ func (p *persister) InitializeState(_ context.Context, r *kmsg.InitializeShareGr
 }
 
 func (p *persister) DeleteState(_ context.Context, r *kmsg.DeleteShareGroupStateRequest) *kmsg.DeleteShareGroupStateResponse {
+	if p.holdDelete != nil {
+		<-p.holdDelete
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	out := kmsg.NewPtrDeleteShareGroupStateResponse()

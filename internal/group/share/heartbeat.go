@@ -21,8 +21,8 @@ type Now struct {
 	Ms int64
 	// Refresh says that topics may have changed since the group was looked at.
 	Refresh bool
-	// Beginning are the partitions whose state somebody is about to begin.
-	Beginning Topics
+	// Busy are the partitions whose state the share coordinator is about to begin or to delete.
+	Busy Topics
 	// Client and Host are where the request comes from.
 	Client, Host string
 }
@@ -122,8 +122,8 @@ func (c *Change) beginMissing(now Now) *kmsg.InitializeShareGroupStateRequest {
 		}
 		for n := range int32(len(t.Partitions)) {
 			_, there := slices.BinarySearch(c.Group.Partitions.Initialized[t.ID].Partitions, n)
-			_, coming := slices.BinarySearch(now.Beginning[t.ID].Partitions, n)
-			if !there && !coming {
+			_, busy := slices.BinarySearch(now.Busy[t.ID].Partitions, n)
+			if !there && !busy {
 				missing.add(t.ID, name, n)
 			}
 		}

@@ -120,7 +120,7 @@ func (w *world) beat(member string, epoch int32, topics ...string) (Beaten, *ker
 	}
 	c := Begin(w.group)
 	b, e := c.Heartbeat(Now{
-		View: w.view(), Rules: w.rules, Ms: w.ms, Refresh: w.refresh, Beginning: w.beginning, Client: "c", Host: "/h",
+		View: w.view(), Rules: w.rules, Ms: w.ms, Refresh: w.refresh, Busy: w.beginning, Client: "c", Host: "/h",
 	}, req)
 	if e != nil {
 		if len(c.Records) > 0 && c.Group == w.group {

@@ -123,6 +123,17 @@ func (c *Change) delete(t Topics) *kmsg.DeleteShareGroupStateRequest {
 	return r
 }
 
+// InDeletion are the partitions that a request is about, without their names.
+func InDeletion(r *kmsg.DeleteShareGroupStateRequest) Topics {
+	out := Topics{}
+	for _, t := range r.Topics {
+		for _, p := range t.Partitions {
+			out.add(t.TopicID, "", p.Partition)
+		}
+	}
+	return out
+}
+
 // DeleteAll notes that all states of the group are to be deleted, and returns what the share coordinator is to be asked
 // for; nil if there are none. States of topics that do not exist any more the share coordinator deletes by itself.
 func (c *Change) DeleteAll(v view.View) *kmsg.DeleteShareGroupStateRequest {
