@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Other people's clients and tools against Samsa.
 #
-#   scripts/interop.sh [part]…     install tools admin matrix go dump repair takeover swap adopt kill rolling connect distributed streams streams-groups; all of them if none is named
+#   scripts/interop.sh [part]…     install tools admin matrix go dump repair takeover swap adopt kill rolling connect distributed streams streams-groups share; all of them if none is named
 #
 #     install         bring what the other parts need (Debian, Maven, npm); says what it does
 #     tools           Apache Kafka's own command line tools
@@ -19,6 +19,7 @@
 #     distributed     a distributed Connect worker, killed and replaced
 #     streams         Kafka Streams counts exactly once while it and the broker are killed
 #     streams-groups  kafka-streams-groups, all that it can do
+#     share           share groups: Kafka's share consumers and kafka-share-groups; members that are killed
 #
 # BROKER=host:port tests another broker instead; parts that need Samsa's own directory are left out then.
 # Needs Go, a JDK 17 or later, Maven, Node 20 or later, and apt-get as root (or what it would install).
@@ -29,7 +30,7 @@ root=$(dirname "$here")
 . "$here/interop/lib.sh"
 
 parts=("$@")
-[ ${#parts[@]} -eq 0 ] && parts=(install tools admin matrix go dump repair takeover swap adopt kill rolling connect distributed streams streams-groups)
+[ ${#parts[@]} -eq 0 ] && parts=(install tools admin matrix go dump repair takeover swap adopt kill rolling connect distributed streams streams-groups share)
 trap stop_all EXIT
 
 for part in "${parts[@]}"; do
