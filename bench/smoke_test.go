@@ -36,7 +36,7 @@ func TestSmoke(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(docs, "bench", "notes.md"), []byte("## consume\n\nWhat there is to say.\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	only := `^(produce/1p/16KiB/idempotent/none|produce/6p/1MiB/idempotent/none|consume/warm/6p|latency/1k/s|single/acks=all|fsync/4 producers|start/empty directory)$`
+	only := `^(produce/1p/16KiB/idempotent/none|produce/6p/1MiB/idempotent/none|consume/warm/6p|consume/warm/1p/undecoded|latency/1k/s|single/acks=all|fsync/4 producers|start/empty directory)$`
 	err := command(context.Background(), []string{"-dir", t.TempDir(), "-docs", docs, "-peers", "samsa,minimum", "-only", only, "-rounds", "2", "-scale", "0.005"})
 	if err != nil {
 		t.Fatal(err)

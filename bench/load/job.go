@@ -23,6 +23,7 @@ type Kind string
 const (
 	Produce Kind = "produce" // so many records as fast as they are taken
 	Consume Kind = "consume" // so many records from the beginning, by each client
+	Drain   Kind = "drain"   // as Consume with one client, of one partition, without decoding
 	Latency Kind = "latency" // at a rate, from due to consumed
 	Tail    Kind = "tail"    // as Latency, in a topic that holds something already
 	Single  Kind = "single"  // one record at a time by each client, acknowledged before the next
@@ -159,6 +160,8 @@ func (j Job) run(ctx context.Context) (Result, error) {
 		return j.produce(ctx)
 	case Consume:
 		return j.consume(ctx)
+	case Drain:
+		return j.drain(ctx)
 	case Latency, Tail:
 		return j.latency(ctx)
 	case Single:

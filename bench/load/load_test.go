@@ -3,6 +3,7 @@ package load
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -93,6 +94,26 @@ func TestCollector(t *testing.T) {
 			t.Error("a missing record was accepted")
 		}
 	})
+}
+
+func TestCount(t *testing.T) {
+	batch := func(base, lastDelta, records, size int) []byte {
+		b := make([]byte, size)
+		binary.BigEndian.PutUint64(b, uint64(base))
+		binary.BigEndian.PutUint32(b[8:], uint32(size-12))
+		binary.BigEndian.PutUint32(b[23:], uint32(lastDelta))
+		binary.BigEndian.PutUint32(b[57:], uint32(records))
+		return b
+	}
+	whole := append(batch(10, 4, 5, 100), batch(15, 9, 3, 70)...)
+	for name, b := range map[string][]byte{"whole": whole, "cut": append(bytes.Clone(whole), batch(25, 0, 1, 200)[:150]...), "cut in the header": append(bytes.Clone(whole), 1, 2)} {
+		if records, next := count(b); records != 8 || next != 25 {
+			t.Errorf("%s: %d records, next %d", name, records, next)
+		}
+	}
+	if records, _ := count(make([]byte, 100)); records != 0 {
+		t.Error("zeros were taken for a batch")
+	}
 }
 
 func TestMeasureEach(t *testing.T) {

@@ -23,9 +23,13 @@ type consuming struct {
 	what       string // "warm", "cold"
 	partitions int
 	clients    int
+	undecoded  bool // a client that only looks at the headers of batches
 }
 
 func (c consuming) name() string {
+	if c.undecoded {
+		return fmt.Sprintf("consume/%s/%dp/undecoded", c.what, c.partitions)
+	}
 	if c.clients > 1 {
 		return fmt.Sprintf("consume/%s/%dp/%d clients", c.what, c.partitions, c.clients)
 	}
@@ -34,9 +38,12 @@ func (c consuming) name() string {
 
 func consumeRows() []row.Row {
 	var all []row.Row
-	for _, c := range []consuming{{"warm", 1, 1}, {"warm", 6, 1}, {"warm", 12, 1}, {"cold", 1, 1}, {"cold", 1, 8}} {
+	for _, c := range []consuming{
+		{"warm", 1, 1, false}, {"warm", 6, 1, false}, {"warm", 12, 1, false}, {"warm", 1, 1, true},
+		{"cold", 1, 1, false}, {"cold", 1, 1, true}, {"cold", 1, 8, false},
+	} {
 		peers := append(both(), peer.Minimum)
-		if c == (consuming{"warm", 1, 1}) {
+		if c == (consuming{"warm", 1, 1, false}) {
 			peers = append(peers, peer.Kfake, peer.NATS)
 		}
 		if c.what == "cold" && c.clients == 1 {
@@ -85,7 +92,11 @@ func (c consuming) run(ctx context.Context, t row.Turn) ([]figure.Value, error) 
 			return nil, err
 		}
 	}
-	values, result, err := t.Under(ctx, t.Running, load.Job{Kind: load.Consume, Topic: t.Base(), Partitions: c.partitions, Records: c.records(t), Clients: c.clients})
+	kind := load.Consume
+	if c.undecoded {
+		kind = load.Drain
+	}
+	values, result, err := t.Under(ctx, t.Running, load.Job{Kind: kind, Topic: t.Base(), Partitions: c.partitions, Records: c.records(t), Clients: c.clients})
 	if err != nil {
 		return nil, err
 	}
@@ -134,6 +145,8 @@ func consumeMarks(c consuming) []figure.Mark {
 		return []figure.Mark{{Row: name, Figure: "payload", Peer: string(peer.Samsa), Of: figure.Of{Peer: string(peer.Machine)}, AtLeast: 0.9}}
 	case c.what == "cold":
 		return []figure.Mark{absolute(name, row.ReadBytes, 1.1)}
+	case c.undecoded:
+		return []figure.Mark{ofKafka(name, row.BrokerCPU, 0, 1), ofMinimum(name, row.Rate, 0.95)}
 	}
 	atLeast := 1.0
 	if c.partitions == 1 {
