@@ -112,7 +112,7 @@ func TestRollbackCutAnywhere(t *testing.T) {
 		origin, want := used(t, seed)
 		before := tree(t, origin, "/data")
 		cuts, started := 0, 0
-		for n := int64(1 + seed); ; n += longtest.Pick(int64(29), int64(3)) {
+		for n := int64(1 + seed); ; n += longtest.Pick(int64(47), int64(3)) {
 			mem := origin.Crash()
 			if _, err := Rollback(context.Background(), cutAt(mem, n), "/save/one", nil); err == nil {
 				sameTree(t, tree(t, mem, "/data"), want)
