@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Other people's clients and tools against Samsa.
 #
-#   scripts/interop.sh [part]…     install tools admin matrix go dump repair takeover swap adopt kill rolling connect distributed streams streams-groups share; all of them if none is named
+#   scripts/interop.sh [part]…     install tools admin matrix go dump repair takeover swap adopt readonly fromlogs kill rolling connect distributed streams streams-groups share; all of them if none is named
 #
 #     install         bring what the other parts need (Debian, Maven, npm); says what it does
 #     tools           Apache Kafka's own command line tools
@@ -9,9 +9,11 @@
 #     matrix          write with one client, read with another: bytes are compared
 #     go              the Go tests of interop/ (sarama, kafka-go, librdkafka, franz-go)
 #     dump            Kafka's dump tool and samsa dump over the same files
-#     repair     damaged directories, repaired: Apache Kafka starts on them and serves what is left
+#     repair          damaged directories, repaired: Apache Kafka starts on them and serves what is left
 #     takeover        Apache Kafka starts on a directory of Samsa's, and hands it back
 #     adopt           what samsa adopt says of a killed Apache Kafka's directory; savepoint and rollback
+#     readonly        samsa serve --read-only over a directory of ZooKeeper's time, to Java clients
+#     fromlogs        Apache Kafka opens what samsa adopt --from-logs and --solo have made
 #     swap            Apache Kafka 4.4.0, 4.0.0, 3.9.1 and Samsa take turns over one directory under living clients
 #     kill            kill -9 under load: nothing acknowledged is missing
 #     rolling         members of groups, dynamic and static, of both protocols, come and go: nothing lost, little read again
@@ -30,7 +32,7 @@ root=$(dirname "$here")
 . "$here/interop/lib.sh"
 
 parts=("$@")
-[ ${#parts[@]} -eq 0 ] && parts=(install tools admin matrix go dump repair takeover swap adopt kill rolling connect distributed streams streams-groups share)
+[ ${#parts[@]} -eq 0 ] && parts=(install tools admin matrix go dump repair takeover swap adopt readonly fromlogs kill rolling connect distributed streams streams-groups share)
 trap stop_all EXIT
 
 for part in "${parts[@]}"; do

@@ -30,7 +30,8 @@
 //   - META-5: the image of a snapshot and the records behind it equals the image of all records; equal images
 //     give equal snapshots.
 //   - META-6: a file under a snapshot's name is complete.
-//   - META-7: a directory whose controller quorum has other voters is not written to.
+//   - META-7: a directory whose controller quorum has other voters is not written to, except by TakeOver, which is there
+//     to end that.
 //   - META-8: no record carries an epoch that quorum-state has not on disk.
 //
 // # Concurrency
