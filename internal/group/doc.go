@@ -9,8 +9,8 @@
 // and its timers come from internal/coord, which also reads and writes the partition. classicGroup is one group
 // with its members; consumerGroup one of the consumer protocol, whose state and rules are in package consumer, with
 // the timers of its members; streamsGroup likewise one of the streams protocol, with package streams, and shareGroup a
-// share group, with package share; offsets are the
-// committed ones, and those of open transactions.
+// share group, with package share; what these have in common is package modern, and clocks. offsets are the committed ones,
+// and those of open transactions.
 //
 // # Data in and out
 //
