@@ -256,6 +256,7 @@ func edges() []edge {
 		{"internal/cli", "inspect", "dump reads files"},
 		{"internal/cli", "internal/adopt/fromlogs", "adopt --from-logs"},
 		{"internal/cli", "internal/adopt/solo", "adopt --solo"},
+		{"internal/cli", "vfs/overlay", "why a directory cannot be served read-only"},
 		{"internal/cli", "internal/metadata", "where a controller is said to be"},
 		{"internal/cli", "inspect/explain", "explain"},
 		{"internal/cli", "inspect/repair", "repair"},

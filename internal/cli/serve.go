@@ -14,6 +14,7 @@ import (
 
 	"github.com/samsalog/samsa"
 	"github.com/samsalog/samsa/internal/config"
+	"github.com/samsalog/samsa/vfs/overlay"
 )
 
 // defaultDir is where the data is if neither a flag nor a setting says it.
@@ -183,6 +184,12 @@ func explainStart(err error) error {
 		return withHint(err, `"samsa serve --read-only" reads it without changing it, "samsa adopt DIR --solo" makes it a cluster of one node.`)
 	case errors.Is(err, samsa.ErrNoMetadata):
 		return withHint(err, `"samsa adopt DIR --from-logs" makes metadata from what the partitions tell.`)
+	}
+	switch {
+	case errors.Is(err, overlay.ErrChanged):
+		return withHint(err, "Name another --scratch, or remove it: what is in it belongs to what the directory was.")
+	case errors.Is(err, overlay.ErrInside):
+		return withHint(err, "Name a --scratch elsewhere.")
 	}
 	var op *net.OpError
 	if errors.As(err, &op) && op.Op == "listen" {
