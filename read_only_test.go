@@ -339,3 +339,38 @@ func TestReadOnlyRefusesALiveDirectory(t *testing.T) {
 		t.Errorf("it was taken: %v", err)
 	}
 }
+
+// TestReadOnlyServesDamage: a metadata log that cannot be read, and a log whose end is torn off.
+func TestReadOnlyServesDamage(t *testing.T) {
+	mem := kafkaSet(t, "kafka-4.4.0/clean")
+	const log, rolled = "/data/__cluster_metadata-0/00000000000000000000.log", "/data/rolled-0/00000000000000000514.log"
+	b := getFile(t, mem, log)
+	b[300] ^= 1
+	putFile(t, mem, log, 0o644, b)
+	snapshots, err := mem.ReadDir("/data/__cluster_metadata-0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range snapshots {
+		if strings.HasSuffix(e.Name(), ".checkpoint") {
+			if err := mem.Remove("/data/__cluster_metadata-0/" + e.Name()); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	tail := getFile(t, mem, rolled)
+	putFile(t, mem, rolled, 0o644, tail[:len(tail)-100])
+	if err := mem.Remove("/data/.kafka_cleanshutdown"); err != nil {
+		t.Fatal(err)
+	}
+	if err := mem.Remove("/data/recovery-point-offset-checkpoint"); err != nil {
+		t.Fatal(err)
+	}
+	broker := serveReadOnly(t, frozen(t, mem))
+	if got := len(readAll(t, broker, "rolled", kgo.ReadCommitted())); got != 699 {
+		t.Errorf("%d records are left of 700", got)
+	}
+	if broker.ClusterID() != "MkU3OEVBNTcwNTJENDM2Qg" {
+		t.Errorf("cluster %s", broker.ClusterID())
+	}
+}
