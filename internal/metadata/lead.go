@@ -26,6 +26,12 @@ func (l *loading) lead() error {
 	if err := l.append(controlBatch(l.next(), s.epoch, s.o.Now().UnixMilli(), l.leaderChange()...), nil); err != nil {
 		return err
 	}
+	if l.replay.before != nil || l.replay.fold.img.MetadataVersion() == 0 {
+		// More of this epoch follows at once. Were it on disk without this batch, that would look like a hole in what was synced.
+		if err := s.log.Flush(s.log.LogEndOffset()); err != nil {
+			return err
+		}
+	}
 	if l.replay.before != nil {
 		// KafkaController says the same when it takes over.
 		abort := &stored.AbortTransactionRecord{Reason: new("Controller failover")}

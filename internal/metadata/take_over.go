@@ -72,6 +72,10 @@ func (l *loading) asOldQuorum(records []stored.Message) error {
 	if err := l.newEpoch(old); err != nil {
 		return err
 	}
+	// Records of the new epoch must not be on disk without its begin: that looks like a hole in what was synced.
+	if err := l.s.log.Flush(l.s.log.LogEndOffset()); err != nil {
+		return err
+	}
 	if l.replay.before != nil {
 		abort := &stored.AbortTransactionRecord{Reason: new("Controller failover")}
 		if err := l.appendRecords([]stored.Message{abort}); err != nil {
