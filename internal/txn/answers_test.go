@@ -60,6 +60,7 @@ func TestAnswersOfKafka(t *testing.T) {
 		p.vars["id:"+topic] = p.raw.createTopic(t, topic, partitions)
 	}
 	p.raw.findCoordinators(t, "ans-ip")
+	p.raw.awaitLoaded(t)
 	m := matcher{t: t, vars: p.vars, actual: map[string]int64{}, symbols: map[int64]string{}}
 	questions := readQuestions(t)
 	if len(questions) != 275 {

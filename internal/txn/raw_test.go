@@ -129,6 +129,18 @@ func (r *rawConn) findCoordinators(t testing.TB, key string) {
 	}
 }
 
+// awaitLoaded waits until every partition of the transaction state has been read: before that, an id whose coordinator nobody
+// looked for is answered COORDINATOR_LOAD_IN_PROGRESS.
+func (r *rawConn) awaitLoaded(t testing.TB) {
+	t.Helper()
+	for until := time.Now().Add(patience); time.Now().Before(until); {
+		if resp := r.ask(t, kmsg.NewPtrListTransactionsRequest()).(*kmsg.ListTransactionsResponse); resp.ErrorCode == 0 {
+			return
+		}
+	}
+	t.Fatal("the transaction state is not read")
+}
+
 // initProducer asks until a transactional id is ready, as clients do.
 func (r *rawConn) initProducer(t testing.TB, id string, timeoutMs int32) *kmsg.InitProducerIDResponse {
 	t.Helper()
