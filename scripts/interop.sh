@@ -25,15 +25,23 @@
 #
 # BROKER=host:port tests another broker instead; parts that need Samsa's own directory are left out then.
 # Needs Go, a JDK 17 or later, Maven, Node 20 or later, and apt-get as root (or what it would install).
-# Prints "PART: N passed, M failed" for each part and for all; details in build/interop/.
+# Prints "PART: N passed, M failed" for each part and for all; details in build/interop/ and its lane1/ and lane2/.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(dirname "$here")
 . "$here/interop/lib.sh"
 
+# Most parts wait most of the time, for JVMs and for sessions to run out: all of them run in two lanes side by side, each
+# with files of its own, after what both need is there.
+first=(install tools)
+lane1=(admin matrix go dump takeover swap kill)
+lane2=(repair adopt readonly fromlogs rolling connect distributed streams streams-groups share)
+
 parts=("$@")
-[ ${#parts[@]} -eq 0 ] && parts=(install tools admin matrix go dump repair takeover swap adopt readonly fromlogs kill rolling connect distributed streams streams-groups share)
 trap stop_all EXIT
+if [ ${#parts[@]} -eq 0 ]; then
+  if [ -n "$given_broker" ]; then parts=("${first[@]}" "${lane1[@]}" "${lane2[@]}"); else run_lanes; exit; fi
+fi
 
 for part in "${parts[@]}"; do
   [ -f "$here/interop/$part.sh" ] || { echo "interop: there is no part $part" >&2; exit 2; }

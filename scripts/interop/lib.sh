@@ -1,6 +1,6 @@
 # What the parts of interop.sh share: where things are, counting, running clients, starting brokers.
 
-out=$root/build/interop
+out=$root/build/interop${INTEROP_LANE:+/$INTEROP_LANE}
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/samsa-interop
 jars=$cache/kafka-4.4.0
 node_dir=$cache/node
@@ -30,6 +30,18 @@ end() {
 total() {
   echo "interop: $all_passed passed, $all_failed failed$([ $all_skipped -gt 0 ] && echo ", $all_skipped skipped")"
   [ $all_failed -eq 0 ]
+}
+
+# run_lanes runs this script for $first, then for $lane1 and $lane2 at the same time.
+run_lanes() {
+  build_samsa || return 1
+  export built=1
+  "$0" "${first[@]}" || return 1
+  rm -rf "$out/lane1" "$out/lane2" && mkdir -p "$out/lane1" "$out/lane2"
+  INTEROP_LANE=lane1 "$0" "${lane1[@]}" > >(tee "$out/lane1/total") & local one=$! failed=0
+  INTEROP_LANE=lane2 "$0" "${lane2[@]}" > >(tee "$out/lane2/total") || failed=1
+  wait "$one" || failed=1
+  return $failed
 }
 
 # check NAME COMMAND…: passes when the command exits 0.
