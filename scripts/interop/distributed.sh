@@ -50,9 +50,9 @@ running='"connector":\{"state":"RUNNING".*"tasks":\[\{"id":0,"state":"RUNNING".*
 worker
 if until_asked '"kafka_cluster_id"' /; then ok "a worker starts"; else bad "a worker starts, see ${connect#"$root"/}/worker.log"; return 0; fi
 ask PUT /connectors/numbers/config "{\"connector.class\":\"NumberSource\",\"tasks.max\":\"2\",\"topic\":\"$topic\",\"count\":\"$each\"}" >/dev/null
-ask PUT "/connectors/lines-$run_id/config" "{\"connector.class\":\"LineSink\",\"tasks.max\":\"2\",\"topics\":\"$topic\",\"file\":\"$connect/lines\"}" >/dev/null
+ask PUT "/connectors/spread-$run_id/config" "{\"connector.class\":\"LineSink\",\"tasks.max\":\"2\",\"topics\":\"$topic\",\"file\":\"$connect/lines\"}" >/dev/null
 if until_asked "$running" /connectors/numbers/status; then ok "a source runs"; else bad "a source runs"; fi
-if until_asked "$running" "/connectors/lines-$run_id/status"; then ok "a sink runs"; else bad "a sink runs"; fi
+if until_asked "$running" "/connectors/spread-$run_id/status"; then ok "a sink runs"; else bad "a sink runs"; fi
 if until_distinct $((each / 2)); then ok "the sink writes what the source wrote"; else bad "the sink got no further, see ${connect#"$root"/}/worker.log"; fi
 end_java "$worker_pid" KILL
 worker
@@ -64,12 +64,12 @@ sort -u "$connect/topic" >"$connect/topic.once"
 same "every number is in the topic" "$connect/want" "$connect/topic.once"
 if until_asked '"offsets":\[.*"offset":' /connectors/numbers/offsets; then ok "the offsets of the source are told"; else bad "the offsets of the source are told"; fi
 for i in $(seq 60); do
-  lag=$("$samsa" groups describe "connect-lines-$run_id" --bootstrap "$broker" --json 2>>"$log" | grep -oE '"lag": *-?[0-9]+' | grep -oE -- '-?[0-9]+$' | awk '{ n += $1 } END { print NR, n }')
+  lag=$("$samsa" groups describe "connect-spread-$run_id" --bootstrap "$broker" --json 2>>"$log" | grep -oE '"lag": *-?[0-9]+' | grep -oE -- '-?[0-9]+$' | awk '{ n += $1 } END { print NR, n }')
   [ "$lag" = "3 0" ] && break; sleep 0.5
 done
 if [ "$lag" = "3 0" ]; then ok "the sink committed what it read"; else bad "the sink's partitions and lag are $lag"; fi
 ask DELETE /connectors/numbers >/dev/null
-if until_asked "^\[\"lines-$run_id\"\]" /connectors; then ok "a connector is deleted"; else bad "a connector is deleted"; fi
+if until_asked "^\[\"spread-$run_id\"\]" /connectors; then ok "a connector is deleted"; else bad "a connector is deleted"; fi
 for t in configs offsets status; do
   expect "$t is compacted" "cleanup.policy.*compact" "$samsa" topics describe "$t-$run_id" --bootstrap "$broker" --all-configs
 done
