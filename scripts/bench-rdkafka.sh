@@ -4,7 +4,7 @@
 #   scripts/bench-rdkafka.sh
 #
 # The program is linked with the library of the Debian package librdkafka1, which must be installed (kcat brings it). The
-# source comes from deb.debian.org with apt-get; nothing is installed, and apt's own sources stay as they are.
+# source comes with apt-get from where its packages come from; nothing is installed, and apt's own sources stay as they are.
 # Needs apt-get, gcc and tar. The result is ~/.cache/samsa-bench/rdkafka_performance, where bench/ looks for it.
 set -eu
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/samsa-bench
@@ -15,7 +15,8 @@ cd "$work"
 library=$(ldconfig -p | awk '/librdkafka\.so\.1/ { print $NF; exit }')
 [ -n "$library" ] || { echo "librdkafka.so.1 is missing: apt-get install librdkafka1" >&2; exit 1; }
 release=$(. /etc/os-release && echo "$VERSION_CODENAME")
-echo "deb-src http://deb.debian.org/debian $release main" >sources.list
+site=$(apt-get indextargets --format '$(SITE)' 'Created-By: Packages' | grep -v security | head -n 1)
+echo "deb-src $site $release main" >sources.list
 mkdir -p lists/partial
 options=(-o Dir::Etc::sourcelist="$work/sources.list" -o Dir::Etc::sourceparts=/dev/null -o Dir::State::lists="$work/lists" -o APT::Sandbox::User=root)
 apt-get "${options[@]}" update -q >apt.log 2>&1 || { cat apt.log >&2; exit 1; }

@@ -10,9 +10,9 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/klauspost/compress/zstd"
 	"go.uber.org/goleak"
 
+	"github.com/samsalog/samsa/internal/testarchive"
 	"github.com/samsalog/samsa/vfs"
 )
 
@@ -27,35 +27,13 @@ func fixtures() []string {
 // unpack puts a fixture at dir.
 func unpack(t testing.TB, fsys vfs.FS, name, dir string) {
 	t.Helper()
-	f, err := os.Open("testdata/" + name + ".tar.zst")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	z, err := zstd.NewReader(f, zstd.WithDecoderConcurrency(1))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer z.Close()
-	for tr := tar.NewReader(z); ; {
-		h, err := tr.Next()
-		if errors.Is(err, io.EOF) {
-			return
-		}
-		if err != nil {
+	for h, b := range testarchive.Files(t, "testdata/"+name+".tar.zst") {
+		path := filepath.Join(dir, h.Name)
+		if h.Typeflag == tar.TypeReg {
+			put(t, fsys, path, b)
+		} else if err := fsys.MkdirAll(path, 0o755); err != nil {
 			t.Fatal(err)
 		}
-		if h.Typeflag != tar.TypeReg {
-			if err := fsys.MkdirAll(filepath.Join(dir, h.Name), 0o755); err != nil {
-				t.Fatal(err)
-			}
-			continue
-		}
-		b, err := io.ReadAll(tr)
-		if err != nil {
-			t.Fatal(err)
-		}
-		put(t, fsys, filepath.Join(dir, h.Name), b)
 	}
 }
 

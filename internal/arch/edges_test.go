@@ -300,6 +300,7 @@ func modules() map[string]map[string]string {
 		"internal/txn":               {"github.com/twmb/franz-go/pkg/": messages},
 		"internal/console":           {"github.com/prometheus/client_golang/prometheus": "metrics in Prometheus' text format"},
 		"internal/longtest":          {"pgregory.net/rapid": "how many random histories a model test runs"},
+		"internal/testarchive":       {"github.com/klauspost/compress/zstd": "archives of test data"},
 		"internal/cli":               {"github.com/twmb/franz-go/pkg/": "the client and admin client", "github.com/spf13/": "the command line"},
 	}
 }

@@ -3,48 +3,27 @@ package cli
 import (
 	"archive/tar"
 	"errors"
-	"io"
 	"os"
 	"path/filepath"
 	"testing"
 
-	"github.com/klauspost/compress/zstd"
+	"github.com/samsalog/samsa/internal/testarchive"
 )
 
 // unpacked puts a directory that Apache Kafka left on disk.
 func unpacked(t *testing.T, archive string) string {
 	t.Helper()
 	dir := t.TempDir()
-	f, err := os.Open(archive)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	z, err := zstd.NewReader(f, zstd.WithDecoderConcurrency(1))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer z.Close()
-	for tr := tar.NewReader(z); ; {
-		h, err := tr.Next()
-		if errors.Is(err, io.EOF) {
-			return dir
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
+	for h, b := range testarchive.Files(t, archive) {
 		if h.Typeflag != tar.TypeReg {
 			continue
-		}
-		b, err := io.ReadAll(tr)
-		if err != nil {
-			t.Fatal(err)
 		}
 		name := filepath.Join(dir, filepath.FromSlash(h.Name))
 		if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o755), os.WriteFile(name, b, 0o644)); err != nil {
 			t.Fatal(err)
 		}
 	}
+	return dir
 }
 
 // TestAdoptFromLogs: the plan, what goes before it, and that it is carried out.

@@ -10,9 +10,9 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/klauspost/compress/zstd"
 	"go.uber.org/goleak"
 
+	"github.com/samsalog/samsa/internal/testarchive"
 	"github.com/samsalog/samsa/vfs"
 )
 
@@ -25,38 +25,18 @@ const dir = "/data"
 func zooKeeper(t testing.TB, only ...string) *vfs.Mem {
 	t.Helper()
 	mem := vfs.NewMem()
-	f, err := os.Open("testdata/zookeeper.tar.zst")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	z, err := zstd.NewReader(f, zstd.WithDecoderConcurrency(1))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer z.Close()
 	wanted := map[string]bool{}
 	for _, name := range only {
 		wanted[name] = true
 	}
-	for tr := tar.NewReader(z); ; {
-		h, err := tr.Next()
-		if errors.Is(err, io.EOF) {
-			return mem
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
+	for h, b := range testarchive.Files(t, "testdata/zookeeper.tar.zst") {
 		path := filepath.Join(dir, h.Name)
 		if rel, _ := filepath.Rel(dir, filepath.Dir(path)); h.Typeflag != tar.TypeReg || len(only) > 0 && rel != "." && !wanted[rel] {
 			continue
 		}
-		b, err := io.ReadAll(tr)
-		if err != nil {
-			t.Fatal(err)
-		}
 		put(t, mem, path, b)
 	}
+	return mem
 }
 
 // put writes a file and makes it durable.

@@ -7,7 +7,6 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"os"
 	"path/filepath"
@@ -15,9 +14,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/klauspost/compress/zstd"
 	"go.uber.org/goleak"
 
+	"github.com/samsalog/samsa/internal/testarchive"
 	"github.com/samsalog/samsa/vfs"
 )
 
@@ -26,32 +25,11 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // unpack puts a directory that Apache Kafka left at dir; see the package above for what is in them.
 func unpack(t testing.TB, fsys vfs.FS, name, dir string) {
 	t.Helper()
-	f, err := os.Open("../testdata/" + name + ".tar.zst")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	z, err := zstd.NewReader(f, zstd.WithDecoderConcurrency(1))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer z.Close()
-	for tr := tar.NewReader(z); ; {
-		h, err := tr.Next()
-		if errors.Is(err, io.EOF) {
-			return
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
+	for h, b := range testarchive.Files(t, "../testdata/"+name+".tar.zst") {
 		path := filepath.Join(dir, h.Name)
 		if h.Typeflag != tar.TypeReg {
 			must(t, fsys.MkdirAll(path, 0o755))
 			continue
-		}
-		b, err := io.ReadAll(tr)
-		if err != nil {
-			t.Fatal(err)
 		}
 		put(t, fsys, path, b)
 		must(t, fsys.Chtimes(path, h.ModTime))

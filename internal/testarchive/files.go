@@ -1,0 +1,45 @@
+package testarchive
+
+import (
+	"archive/tar"
+	"errors"
+	"io"
+	"iter"
+	"os"
+	"testing"
+
+	"github.com/klauspost/compress/zstd"
+)
+
+// Files are the headers and contents of a tar.zst; directories have no content.
+func Files(t testing.TB, archive string) iter.Seq2[*tar.Header, []byte] {
+	return func(yield func(*tar.Header, []byte) bool) {
+		t.Helper()
+		f, err := os.Open(archive)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		z, err := zstd.NewReader(f, zstd.WithDecoderConcurrency(1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer z.Close()
+		for tr := tar.NewReader(z); ; {
+			h, err := tr.Next()
+			if errors.Is(err, io.EOF) {
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			b, err := io.ReadAll(tr)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !yield(h, b) {
+				return
+			}
+		}
+	}
+}
