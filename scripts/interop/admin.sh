@@ -56,7 +56,8 @@ for protocol in classic consumer; do
   groups --group "$g" --topic "$t" --reset-offsets --to-current --dry-run --export >"$out/admin.$protocol.csv" 2>>"$log"
   expect "$protocol: --reset-offsets --from-file" "$t +[01]" groups --group "$g" --reset-offsets --from-file "$out/admin.$protocol.csv" --execute
   expect "$protocol: --delete-offsets" "$t +0 +Successful" groups --group "$g" --delete-offsets --topic "$t:0"
-  java_tool consumer.ConsoleConsumer $B --topic "$t" --group "$g" --command-property group.protocol=$protocol --timeout-ms 30000 >>"$log" 2>&1 & consumer=$!
+  # It runs until it is ended: how long the tools take in between depends on the machine.
+  step_timeout=600 java_tool consumer.ConsoleConsumer $B --topic "$t" --group "$g" --command-property group.protocol=$protocol >>"$log" 2>&1 & consumer=$!
   for i in $(seq 40); do groups --describe --group "$g" --members --verbose >"$out/admin.members" 2>>"$log"; grep -q "$t" "$out/admin.members" && break; done
   cat "$out/admin.members" >>"$log"
   if grep -qE "^$g .*$t" "$out/admin.members"; then ok "$protocol: --describe --members of one that runs"; else bad "$protocol: --describe --members of one that runs"; fi
