@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/samsalog/samsa/internal/adopt/fromlogs"
 	"github.com/samsalog/samsa/internal/metadata"
 	"github.com/samsalog/samsa/record"
 	"github.com/samsalog/samsa/storage/checkpoint"
@@ -165,14 +166,9 @@ func (l *looker) checkpoints(d *Directory) {
 
 // identity takes cluster and node from the directories; where they differ, from the first that has them.
 func (l *looker) identity() {
-	l.r.Era = "none"
 	for _, d := range l.r.Directories {
 		if d.Version < 0 {
 			continue
-		}
-		era := [...]string{"zookeeper", "kraft"}[min(d.Version, 1)]
-		if l.r.Era == "none" || era == "kraft" {
-			l.r.Era = era
 		}
 		if l.r.ClusterID == "" {
 			l.r.ClusterID = d.ClusterID
@@ -188,6 +184,26 @@ func (l *looker) identity() {
 			l.MetadataDir = l.Dirs[0]
 		}
 	}
+	l.r.Era = l.era()
+}
+
+// era is told by the metadata directory, or the first that has a meta.properties. A broker that was migrated from ZooKeeper
+// has a metadata log beside a meta.properties of version 0.
+func (l *looker) era() string {
+	version := -1
+	for _, d := range l.r.Directories {
+		switch {
+		case d.Version < 0:
+		case d.Path == l.MetadataDir && d.Version == 0 && d.Metadata && !fromlogs.Interrupted(l.FS, d.Path):
+			version = 1
+		case d.Path == l.MetadataDir || version < 0:
+			version = min(d.Version, 1)
+		}
+	}
+	if version < 0 {
+		return "none"
+	}
+	return [...]string{"zookeeper", "kraft"}[version]
 }
 
 // disagreements are the reasons why directories cannot be of one node.

@@ -1,12 +1,8 @@
 package adopt
 
 import (
-	"archive/tar"
 	"bytes"
 	"crypto/sha256"
-	"errors"
-	"io"
-	"os"
 	"path/filepath"
 	"testing"
 
@@ -27,49 +23,7 @@ func fixtures() []string {
 // unpack puts a fixture at dir.
 func unpack(t testing.TB, fsys vfs.FS, name, dir string) {
 	t.Helper()
-	for h, b := range testarchive.Files(t, "testdata/"+name+".tar.zst") {
-		path := filepath.Join(dir, h.Name)
-		if h.Typeflag == tar.TypeReg {
-			put(t, fsys, path, b)
-		} else if err := fsys.MkdirAll(path, 0o755); err != nil {
-			t.Fatal(err)
-		}
-	}
-}
-
-func put(t testing.TB, fsys vfs.FS, path string, b []byte) {
-	t.Helper()
-	if err := fsys.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	f, err := fsys.OpenFile(path, os.O_CREATE|os.O_TRUNC|os.O_RDWR, 0o644)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := f.WriteAt(bytes.TrimRight(b, "\x00"), 0); err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(f.Truncate(int64(len(b))), f.Close()); err != nil {
-		t.Fatal(err)
-	}
-}
-
-func get(t testing.TB, fsys vfs.FS, path string) []byte {
-	t.Helper()
-	f, err := fsys.OpenFile(path, os.O_RDONLY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	size, err := f.Size()
-	if err != nil {
-		t.Fatal(err)
-	}
-	b := make([]byte, size)
-	if _, err := f.ReadAt(b, 0); err != nil && !errors.Is(err, io.EOF) {
-		t.Fatal(err)
-	}
-	return b
+	testarchive.Unpack(t, fsys, "testdata/"+name+".tar.zst", dir)
 }
 
 // digest is the name, size, time and content of everything below dir.
@@ -98,7 +52,7 @@ func digest(t testing.TB, fsys vfs.FS, dir string) map[string]any {
 			if e.IsDir() {
 				walk(path)
 			} else {
-				x.size, x.sum = info.Size(), sha256.Sum256(bytes.TrimRight(get(t, fsys, path), "\x00"))
+				x.size, x.sum = info.Size(), sha256.Sum256(bytes.TrimRight(testarchive.Get(t, fsys, path), "\x00"))
 			}
 			out[path] = x
 		}

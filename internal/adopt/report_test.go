@@ -12,8 +12,10 @@ import (
 	"time"
 
 	"github.com/samsalog/samsa"
+	"github.com/samsalog/samsa/internal/adopt/fromlogs"
 	"github.com/samsalog/samsa/internal/metadata"
 	"github.com/samsalog/samsa/internal/stored"
+	"github.com/samsalog/samsa/internal/testarchive"
 	"github.com/samsalog/samsa/storage/checkpoint"
 	"github.com/samsalog/samsa/vfs"
 )
@@ -168,11 +170,11 @@ func TestRefusals(t *testing.T) {
 			return []string{"/data"}
 		}, "in use"},
 		"two clusters": {func(m *vfs.Mem) []string {
-			put(t, m, "/two/meta.properties", []byte("version=1\ncluster.id=other\nnode.id=1\n"))
+			testarchive.Put(t, m, "/two/meta.properties", []byte("version=1\ncluster.id=other\nnode.id=1\n"))
 			return []string{"/data", "/two"}
 		}, "is of node 1 in cluster other"},
 		"a copy": {func(m *vfs.Mem) []string {
-			put(t, m, "/two/meta.properties", get(t, m, "/data/meta.properties"))
+			testarchive.Put(t, m, "/two/meta.properties", testarchive.Get(t, m, "/data/meta.properties"))
 			return []string{"/data", "/two"}
 		}, "same directory id"},
 		"not formatted": {func(m *vfs.Mem) []string {
@@ -188,7 +190,7 @@ func TestRefusals(t *testing.T) {
 			return []string{"/data"}
 		}, "neither a metadata log"},
 		"another node": {func(m *vfs.Mem) []string {
-			put(t, m, "/data/meta.properties", []byte("version=1\ncluster.id=MkU3OEVBNTcwNTJENDM2Qg\nnode.id=2\n"))
+			testarchive.Put(t, m, "/data/meta.properties", []byte("version=1\ncluster.id=MkU3OEVBNTcwNTJENDM2Qg\nnode.id=2\n"))
 			return []string{"/data"}
 		}, "names the voters"},
 		"orphans": {func(m *vfs.Mem) []string {
@@ -284,18 +286,118 @@ func TestReplicasElsewhere(t *testing.T) {
 	agrees(t, m, r)
 }
 
+// scattered is a directory of ZooKeeper's time on two disks.
+func scattered(t *testing.T) *vfs.Mem {
+	m := vfs.NewMem()
+	unpack(t, m, "kafka-3.9.1-zookeeper", "/data")
+	testarchive.Put(t, m, "/more/meta.properties", testarchive.Get(t, m, "/data/meta.properties"))
+	for _, partition := range []string{"first-0", "old-0.9.0-none-0"} {
+		if err := m.Rename("/data/"+partition, "/more/"+partition); err != nil {
+			t.Fatal(err)
+		}
+	}
+	testarchive.SyncAll(t, m, "/")
+	return m
+}
+
+func fromLogs(t *testing.T, fsys vfs.FS, dirs ...string) {
+	t.Helper()
+	p, err := fromlogs.Make(context.Background(), fromlogs.Options{FS: fsys, Dirs: dirs, NodeID: -1})
+	if err == nil {
+		err = p.Apply()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// setVersion rewrites meta.properties.
+func setVersion(t *testing.T, m *vfs.Mem, path string, version int) {
+	t.Helper()
+	meta, err := checkpoint.ReadMetaProperties(m, path)
+	if err == nil {
+		meta.Version = version
+		err = checkpoint.WriteMetaProperties(m, path, meta, time.Now())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Between two meta.properties an adoption was interrupted: a broker takes the directories, and finishes it.
+func TestInterruptedFromLogs(t *testing.T) {
+	m := scattered(t)
+	fromLogs(t, m, "/data", "/more")
+	setVersion(t, m, "/more/meta.properties", 0)
+	r := look(t, m, "/data", "/more")
+	if !r.Serve.Takes || r.Era != "kraft" || !strings.Contains(strings.Join(r.Serve.Changes, "; "), "/more: its meta.properties of ZooKeeper's time becomes") {
+		t.Errorf("%+v", r.Serve)
+	}
+	agrees(t, m, r)
+	if r := look(t, m, "/data", "/more"); r.Directories[1].Version != 1 || len(r.Aside) > 1 || r.partition("first", 0).Missing {
+		t.Errorf("%+v, %+v", r.Directories[1], r.Aside)
+	}
+	// Not yet that of a KRaft node.
+	setVersion(t, m, "/data/meta.properties", 0)
+	testarchive.Put(t, m, "/data/__cluster_metadata-0/samsa-adopting", nil)
+	r = look(t, m, "/data", "/more")
+	if r.Serve.Takes || r.Era != "zookeeper" {
+		t.Errorf("%+v", r.Serve)
+	}
+	agrees(t, m, r)
+}
+
+// A broker that was migrated from ZooKeeper has a meta.properties of version 0 beside a metadata log.
+func TestMigratedBroker(t *testing.T) {
+	m := vfs.NewMem()
+	unpack(t, m, "kafka-4.4.0-clean", "/data")
+	setVersion(t, m, "/data/meta.properties", 0)
+	r := look(t, m, "/data")
+	if r.Serve.Takes || r.Era != "kraft" || !strings.Contains(strings.Join(r.Serve.Refusals, "; "), "is of version 0") {
+		t.Errorf("%+v", r.Serve)
+	}
+	agrees(t, m, r)
+}
+
+// The metadata log may be in any of the directories, and the voter set has the id of that.
+func TestMetadataInTheSecondDirectory(t *testing.T) {
+	m := scattered(t)
+	fromLogs(t, m, "/more", "/data")
+	r := look(t, m, "/data", "/more")
+	if !r.Serve.Takes || r.Metadata.Directory != "/more" {
+		t.Fatalf("%+v", r.Serve)
+	}
+	start := func(c samsa.Config) {
+		t.Helper()
+		c.Listen, c.FS = "127.0.0.1:0", m
+		b, err := samsa.Start(context.Background(), c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		defer cancel()
+		if err := b.Shutdown(ctx); err != nil {
+			t.Error(err)
+		}
+	}
+	start(samsa.Config{Dirs: []string{"/data", "/more"}, Properties: map[string]string{"metadata.log.dir": "/more"}})
+	// Read-only: a metadata directory that holds no partitions, and one of several.
+	start(samsa.Config{Dirs: []string{"/data", "/more"}, ReadOnly: true, Properties: map[string]string{"metadata.log.dir": "/more"}})
+	start(samsa.Config{Dirs: []string{"/data"}, ReadOnly: true, Properties: map[string]string{"metadata.log.dir": "/more"}})
+}
+
 // What the metadata knows and the disk has not, and the other way round; a torn tail; an interrupted compaction.
 func TestOddDirectories(t *testing.T) {
 	m := vfs.NewMem()
 	unpack(t, m, "kafka-4.4.0-killed", "/data")
 	log := "/data/first-0/00000000000000000000.log"
-	put(t, m, log, append(get(t, m, log), 1, 2, 3, 4, 5))
-	put(t, m, "/data/codec-none-0/00000000000000000000.log.cleaned", []byte("half"))
-	put(t, m, "/data/codec-none-1/00000000000000000000.index.swap", nil)
-	put(t, m, "/data/stranger-3/00000000000000000000.log", nil)
-	put(t, m, "/data/not a partition/x", nil)
-	put(t, m, "/data/"+checkpoint.LogStartFile, []byte("no checkpoint\n"))
-	put(t, m, "/data/first-0/leader-epoch-checkpoint.tmp", nil)
+	testarchive.Put(t, m, log, append(testarchive.Get(t, m, log), 1, 2, 3, 4, 5))
+	testarchive.Put(t, m, "/data/codec-none-0/00000000000000000000.log.cleaned", []byte("half"))
+	testarchive.Put(t, m, "/data/codec-none-1/00000000000000000000.index.swap", nil)
+	testarchive.Put(t, m, "/data/stranger-3/00000000000000000000.log", nil)
+	testarchive.Put(t, m, "/data/not a partition/x", nil)
+	testarchive.Put(t, m, "/data/"+checkpoint.LogStartFile, []byte("no checkpoint\n"))
+	testarchive.Put(t, m, "/data/first-0/leader-epoch-checkpoint.tmp", nil)
 	r := look(t, m, "/data")
 	if p := r.partition("first", 0); p.TornBytes != 5 || p.LogEnd != 1 {
 		t.Errorf("%+v", p)

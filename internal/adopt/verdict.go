@@ -43,12 +43,21 @@ func (l *looker) refusals() (out []string) {
 	case m.found.New && len(l.r.Topics) > 0:
 		out = append(out, fmt.Sprintf("%s holds neither a metadata log nor a snapshot of one, but there are partitions: it is that of a node that is only a broker, or the metadata log is lost or in another directory; adopt --solo or --from-logs makes a single-node cluster of it", l.MetadataDir))
 	case m.found.New:
+	case l.migrated():
+		if out = append(out, l.elsewhere()...); len(out) == 0 {
+			out = append(out, l.MetadataDir+"/meta.properties is of version 0, as a broker that was migrated from ZooKeeper has it, and such a broker is no single node")
+		}
 	case len(m.Brokers) > 0 && m.image.Brokers[l.r.NodeID] == nil:
 		out = append(out, fmt.Sprintf("node %d was never a broker of the cluster, only a controller", l.r.NodeID))
 	default:
 		out = append(out, l.elsewhere()...)
 	}
 	return out
+}
+
+// migrated reports whether the metadata directory is that of a broker which ZooKeeper was taken from.
+func (l *looker) migrated() bool {
+	return slices.ContainsFunc(l.r.Directories, func(d *Directory) bool { return d.Path == l.MetadataDir && d.Version == 0 })
 }
 
 // elsewhere says whether the node is a member of a larger cluster.
@@ -164,6 +173,9 @@ func (l *looker) changes(v *Verdict) {
 		}
 		if d.DirectoryID == "" {
 			change("%s: a directory id is added to meta.properties", d.Path)
+		}
+		if d.Version == 0 {
+			change("%s: its meta.properties of ZooKeeper's time becomes one of version 1, as that of %s is", d.Path, l.MetadataDir)
 		}
 	}
 	if partitions > 0 {

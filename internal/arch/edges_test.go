@@ -105,6 +105,7 @@ func edges() []edge {
 
 		// adopt
 		{"internal/adopt", "inspect/logfile", "walking segments"},
+		{"internal/adopt", "internal/adopt/fromlogs", "whether metadata is that of an adoption which was interrupted"},
 		{"internal/adopt", "internal/metadata", "what the metadata log holds, and whether it would be opened"},
 		{"internal/adopt", "internal/stored", "records of groups, transactions and share groups"},
 		{"internal/adopt", "record", "batches, topic ids"},
@@ -226,6 +227,11 @@ func edges() []edge {
 		{"internal/adopt/fromlogs", "storage/producer", "producer snapshots"},
 		{"internal/adopt/fromlogs", "storage/segment", "names of files"},
 		{"internal/adopt/fromlogs", "vfs", "files and locks"},
+		{"internal/adopt/internal/adopttest", "internal/metadata", "tests: what the metadata log holds"},
+		{"internal/adopt/internal/adopttest", "record", "tests: ids"},
+		{"internal/adopt/internal/adopttest", "storage/checkpoint", "tests: meta.properties, partition.metadata"},
+		{"internal/adopt/internal/adopttest", "vfs", "tests: files"},
+		{"internal/testarchive", "vfs", "tests: files"},
 
 		// compose
 		{"", "inspect/scrub", "composition"},

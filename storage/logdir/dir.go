@@ -29,9 +29,8 @@ type dir struct {
 	metadataOnly bool
 	meta         checkpoint.MetaProperties
 	lock         io.Closer
-	// named: the directory id was drawn at Open and is not in meta.properties yet. killed: the lock file was there before
-	// it was locked.
-	named, killed bool
+	// rewrite: meta is not what meta.properties has yet. killed: the lock file was there before it was locked.
+	rewrite, killed bool
 
 	// clean: the marker was there at Open; brokerEpoch is what it said.
 	clean       bool

@@ -31,7 +31,7 @@ type job struct {
 // on. It returns ErrNoDirectory when no directory is left, or the error of ctx.
 func (m *Manager) Load(ctx context.Context, want Want) error {
 	m.began.Store(true)
-	m.writeIDs()
+	m.writeMeta()
 	plans := make(map[*dir][]job)
 	for _, d := range m.dirs {
 		if d.metadataOnly || d.err() != nil {

@@ -2,6 +2,7 @@ package logdir
 
 import (
 	"context"
+	"path/filepath"
 	"sync"
 	"sync/atomic"
 
@@ -63,14 +64,19 @@ type DirInfo struct {
 	Cordoned bool
 }
 
-// Meta returns what meta.properties of the first usable directory says: the cluster id and node id are those of all.
+// Meta returns what meta.properties of the metadata directory says: the cluster id and node id are those of all, the
+// directory id is what the voter set has.
 func (m *Manager) Meta() checkpoint.MetaProperties {
 	for _, d := range m.dirs {
-		if !d.meta.DirectoryID.IsZero() {
+		if m.holdsMetadata(d) {
 			return d.meta
 		}
 	}
 	return checkpoint.MetaProperties{NodeID: checkpoint.NoNodeID}
+}
+
+func (m *Manager) holdsMetadata(d *dir) bool {
+	return filepath.Clean(d.path) == filepath.Clean(m.o.MetadataDir)
 }
 
 // DirIDs returns the ids of the directories that are online, in the order of configuration.

@@ -66,7 +66,7 @@ func (m *Manager) openDirs() error {
 			return fmt.Errorf("log directory %s cannot be locked for want of room: %w", path, err)
 		case errors.Is(err, ErrLocked), errors.Is(err, ErrNotFormatted), errors.Is(err, ErrInconsistent), !isIO(err):
 			return err
-		case filepath.Clean(path) == filepath.Clean(m.o.MetadataDir): // without the metadata there is no broker
+		case m.holdsMetadata(d): // without the metadata there is no broker
 			return fmt.Errorf("metadata directory %s: %w", path, err)
 		default:
 			m.failDir(d, err)
@@ -126,7 +126,7 @@ func (m *Manager) openDir(d *dir) error {
 	if err := m.openMeta(d); err != nil {
 		return err
 	}
-	if filepath.Clean(d.path) != filepath.Clean(m.o.MetadataDir) {
+	if !m.holdsMetadata(d) {
 		if _, err := m.o.FS.Stat(d.file(metadataDirName)); err == nil {
 			return fmt.Errorf("%w: %s is in %s, but metadata.log.dir is %s", ErrInconsistent, metadataDirName, d.path, m.o.MetadataDir)
 		}
@@ -135,7 +135,7 @@ func (m *Manager) openDir(d *dir) error {
 	return err
 }
 
-// openMeta reads meta.properties and draws a directory id where an older release did not.
+// openMeta reads meta.properties, and draws a directory id where an older release did not.
 func (m *Manager) openMeta(d *dir) error {
 	path := d.file(checkpoint.MetaPropertiesFile)
 	var err error
@@ -147,26 +147,31 @@ func (m *Manager) openMeta(d *dir) error {
 		return err
 	}
 	if d.meta.Version == 0 {
-		return fmt.Errorf("%w: %s is of version 0", ErrZooKeeper, path)
+		if m.holdsMetadata(d) || d.meta.ClusterID == "" || d.meta.NodeID == checkpoint.NoNodeID {
+			return fmt.Errorf("%w: %s is of version 0", ErrZooKeeper, path)
+		}
+		// The metadata directory says what the node is, as in Kafka: a broker that was migrated from ZooKeeper, or an
+		// adoption of several directories that was interrupted, leaves others as they were.
+		d.meta.Version, d.rewrite = 1, true
 	}
 	if d.meta.DirectoryID.IsZero() {
-		d.named = true
+		d.rewrite = true
 		d.meta.DirectoryID, err = record.NewUUID(m.o.Rand)
 	}
 	return err
 }
 
-// writeIDs adds the directory ids that were drawn to the files.
-func (m *Manager) writeIDs() {
+// writeMeta brings each meta.properties up to what openMeta made of it.
+func (m *Manager) writeMeta() {
 	for _, d := range m.dirs {
-		if !d.named || d.err() != nil {
+		if !d.rewrite || d.err() != nil {
 			continue
 		}
 		if err := checkpoint.WriteMetaProperties(m.o.FS, d.file(checkpoint.MetaPropertiesFile), d.meta, m.o.Now()); err != nil {
 			m.failDir(d, err)
 			continue
 		}
-		d.named = false
+		d.rewrite = false
 	}
 }
 

@@ -46,7 +46,9 @@ func TestOpenRefuses(t *testing.T) {
 		"another cluster":       {metaOf(checkpoint.MetaProperties{ClusterID: "x", NodeID: 1, DirectoryID: dirIDs[1], Version: 1}), ErrInconsistent, "cluster x"},
 		"another node":          {metaOf(checkpoint.MetaProperties{ClusterID: "cluster", NodeID: 2, DirectoryID: dirIDs[1], Version: 1}), ErrInconsistent, "node 2"},
 		"the same id":           {metaOf(checkpoint.MetaProperties{ClusterID: "cluster", NodeID: 1, DirectoryID: dirIDs[0], Version: 1}), ErrInconsistent, "copy"},
-		"ZooKeeper":             {func(r *rig) { put(t, r.fs, "/data1/meta.properties", "version=0\nbroker.id=1\ncluster.id=cluster\n") }, ErrZooKeeper, "version 0"},
+		"ZooKeeper":             {func(r *rig) { put(t, r.fs, "/data0/meta.properties", "version=0\nbroker.id=1\ncluster.id=cluster\n") }, ErrZooKeeper, "version 0"},
+		"ZooKeeper's, of whom":  {func(r *rig) { put(t, r.fs, "/data1/meta.properties", "version=0\nbroker.id=1\n") }, ErrZooKeeper, "version 0"},
+		"ZooKeeper's, another":  {func(r *rig) { put(t, r.fs, "/data1/meta.properties", "version=0\nbroker.id=2\ncluster.id=cluster\n") }, ErrInconsistent, "node 2"},
 		"malformed":             {func(r *rig) { put(t, r.fs, "/data1/meta.properties", "version=9\n") }, checkpoint.ErrFormat, "version"},
 		"metadata log astray":   {func(r *rig) { _ = r.fs.MkdirAll("/data1/__cluster_metadata-0", 0o755) }, ErrInconsistent, "metadata.log.dir is /data0"},
 		"no directories":        {func(r *rig) { r.dirs = nil }, ErrNoDirectory, "none is configured"},
@@ -80,6 +82,22 @@ func TestOpenAddsDirectoryID(t *testing.T) {
 	meta, err := checkpoint.ReadMetaProperties(r.fs, "/data0/meta.properties")
 	if err != nil || id.IsReserved() || meta.DirectoryID != id || meta.ClusterID != "cluster" || meta.NodeID != 1 {
 		t.Errorf("%+v %v, the Manager said %v", meta, err, id)
+	}
+}
+
+// TestOpenFinishesVersion0: beside a metadata directory of version 1 one of version 0 is of the node, and is written so.
+func TestOpenFinishesVersion0(t *testing.T) {
+	for _, id := range []string{"", "directory.id=" + dirIDs[1].String() + "\n"} {
+		r := format(t, vfs.NewMem(), 2)
+		put(t, r.fs, "/data1/meta.properties", "version=0\nbroker.id=1\ncluster.id=cluster\n"+id)
+		m := r.open()
+		ids := m.DirIDs()
+		mustClose(t, m)
+		meta, err := checkpoint.ReadMetaProperties(r.fs, "/data1/meta.properties")
+		want := checkpoint.MetaProperties{ClusterID: "cluster", NodeID: 1, Version: 1, DirectoryID: ids[1]}
+		if err != nil || meta != want || ids[1].IsReserved() || id != "" && ids[1] != dirIDs[1] {
+			t.Errorf("%+v %v, the Manager said %v", meta, err, ids)
+		}
 	}
 }
 

@@ -48,7 +48,8 @@ func (p *Plan) Apply() (err error) {
 	if err != nil {
 		return fmt.Errorf("building metadata: %w", err)
 	}
-	for _, step := range []func() error{p.writeIDs, func() error { return p.moveIn(stage) }, p.writeMeta, p.finish} {
+	moveIn := func() error { return p.moveIn(stage) }
+	for _, step := range []func() error{p.writeIDs, p.nameOthers, moveIn, p.commit, p.finish, p.writeOthers} {
 		if err := step(); err != nil {
 			return err
 		}
@@ -270,18 +271,50 @@ func (p *Plan) moveIn(stage string) error {
 	return errors.Join(p.o.FS.SyncDir(p.MetadataDir), p.o.FS.SyncDir(stage))
 }
 
-// writeMeta makes the directories those of a KRaft node.
-func (p *Plan) writeMeta() error {
+// nameOthers gives the directories besides that of the metadata their ids, and says whose they are where nothing does. A
+// broker of ZooKeeper's time still takes them, and so does one of KRaft's as soon as the metadata directory is its own.
+func (p *Plan) nameOthers() error {
 	for _, d := range p.Directories {
-		if d.Era == "kraft" && !d.NewID {
+		version := 0
+		switch {
+		case d.Era == "kraft" && !d.NewID, d.Era != "kraft" && d.Path == p.MetadataDir:
 			continue
+		case d.Era == "kraft":
+			version = 1
 		}
-		meta := checkpoint.MetaProperties{ClusterID: p.ClusterID, NodeID: p.NodeID, DirectoryID: d.ID, Version: 1}
-		if err := checkpoint.WriteMetaProperties(p.o.FS, filepath.Join(d.Path, checkpoint.MetaPropertiesFile), meta, p.o.Now()); err != nil {
+		if err := p.writeMeta(d, version); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// commit makes the metadata directory that of a KRaft node. From here on the directories are what they are to become.
+func (p *Plan) commit() error {
+	d := p.metadataDirectory()
+	if d.Era == "kraft" {
+		return nil // since the metadata is in its place
+	}
+	return p.writeMeta(d, 1)
+}
+
+// writeOthers does the same for the others. Without it brokers take them all the same: Samsa makes up for it at its next
+// start, Apache Kafka leaves them.
+func (p *Plan) writeOthers() error {
+	for _, d := range p.Directories {
+		if d.Era == "kraft" || d.Path == p.MetadataDir {
+			continue
+		}
+		if err := p.writeMeta(d, 1); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p *Plan) writeMeta(d Directory, version int) error {
+	meta := checkpoint.MetaProperties{ClusterID: p.ClusterID, NodeID: p.NodeID, DirectoryID: d.ID, Version: version}
+	return checkpoint.WriteMetaProperties(p.o.FS, filepath.Join(d.Path, checkpoint.MetaPropertiesFile), meta, p.o.Now())
 }
 
 // finish takes the mark away.

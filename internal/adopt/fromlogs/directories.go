@@ -13,6 +13,7 @@ import (
 	"github.com/samsalog/samsa/record"
 	"github.com/samsalog/samsa/storage/checkpoint"
 	"github.com/samsalog/samsa/storage/logdir"
+	"github.com/samsalog/samsa/vfs"
 )
 
 const (
@@ -30,7 +31,6 @@ func (p *Plan) directories() error {
 		return fmt.Errorf("the metadata directory %s is none of the log directories", p.o.MetadataDir)
 	}
 	p.NodeID, p.ClusterID = p.o.NodeID, p.o.ClusterID
-	whole := true
 	ids := map[record.UUID]string{}
 	for _, path := range p.o.Dirs {
 		d, meta, err := p.directory(path)
@@ -41,7 +41,6 @@ func (p *Plan) directories() error {
 			return fmt.Errorf("%w: %s and %s have the same directory id %s", ErrDisagree, other, path, d.ID)
 		}
 		ids[d.ID] = path
-		whole = whole && d.Era == "kraft"
 		if err := p.agree(path, meta); err != nil {
 			return err
 		}
@@ -59,7 +58,7 @@ func (p *Plan) directories() error {
 		p.ClusterID = id.String()
 		p.note("no cluster id is told: a new one will be %s", p.ClusterID)
 	}
-	return p.refuseMetadata(whole)
+	return p.refuseMetadata()
 }
 
 // directory describes one. A missing meta.properties is no error.
@@ -104,8 +103,16 @@ func (p *Plan) agree(path string, meta checkpoint.MetaProperties) error {
 	return nil
 }
 
-// refuseMetadata refuses directories that have metadata, unless an Apply was interrupted after it had put it there.
-func (p *Plan) refuseMetadata(whole bool) error {
+// Interrupted reports whether a log directory has the metadata of an Apply that did not come to its end. It is that of a
+// KRaft node only once meta.properties says so.
+func Interrupted(fsys vfs.FS, dir string) bool {
+	_, err := fsys.Stat(filepath.Join(dir, metadataName, unfinished))
+	return err == nil
+}
+
+// refuseMetadata refuses directories that have metadata, unless an Apply was interrupted between putting it there and
+// making the directory that of a KRaft node.
+func (p *Plan) refuseMetadata() error {
 	for _, d := range p.Directories {
 		log := filepath.Join(d.Path, metadataName)
 		if _, err := p.o.FS.Stat(log); errors.Is(err, fs.ErrNotExist) {
@@ -113,7 +120,7 @@ func (p *Plan) refuseMetadata(whole bool) error {
 		} else if err != nil {
 			return err
 		}
-		if _, err := p.o.FS.Stat(filepath.Join(log, unfinished)); err != nil || whole {
+		if !Interrupted(p.o.FS, d.Path) || d.Era == "kraft" {
 			return fmt.Errorf("%w: %s", ErrHasMetadata, log)
 		}
 		p.note("%s was left by an adoption that did not finish, and is made anew", log)

@@ -16,8 +16,10 @@
 //
 //   - FLG-1: Make changes nothing.
 //   - FLG-2: an Apply that a crash ended leaves directories that are as before to whoever could use them before, and
-//     that Make and Apply finish; or the finished ones. The metadata is built beside, under a name that every broker takes
-//     for the remains of a deleted topic, and moved into place as a whole; meta.properties comes last.
+//     that Make and Apply finish; or ones that Samsa and Apache Kafka open. The metadata is built beside, under a name that
+//     every broker takes for the remains of a deleted topic, and moved into place as a whole; then the meta.properties of
+//     its directory becomes one of version 1, which is the moment at which all changes. Before that the other directories
+//     get their ids, which no broker minds, and after it their version.
 //   - FLG-3: no record of a topic is lost by what was guessed: where the data is older than the retention that would hold,
 //     the topic keeps everything.
 //   - FLG-4: topic ids that a partition.metadata tells are kept.

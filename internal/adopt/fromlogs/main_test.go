@@ -1,12 +1,8 @@
 package fromlogs
 
 import (
-	"archive/tar"
 	"bytes"
-	"errors"
-	"io"
 	"maps"
-	"os"
 	"path/filepath"
 	"testing"
 
@@ -25,44 +21,8 @@ const dir = "/data"
 func zooKeeper(t testing.TB, only ...string) *vfs.Mem {
 	t.Helper()
 	mem := vfs.NewMem()
-	wanted := map[string]bool{}
-	for _, name := range only {
-		wanted[name] = true
-	}
-	for h, b := range testarchive.Files(t, "testdata/zookeeper.tar.zst") {
-		path := filepath.Join(dir, h.Name)
-		if rel, _ := filepath.Rel(dir, filepath.Dir(path)); h.Typeflag != tar.TypeReg || len(only) > 0 && rel != "." && !wanted[rel] {
-			continue
-		}
-		put(t, mem, path, b)
-	}
+	testarchive.Unpack(t, mem, "testdata/zookeeper.tar.zst", dir, only...)
 	return mem
-}
-
-// put writes a file and makes it durable.
-func put(t testing.TB, fsys vfs.FS, path string, b []byte) {
-	t.Helper()
-	if err := fsys.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	f, err := fsys.OpenFile(path, os.O_CREATE|os.O_TRUNC|os.O_RDWR, 0o644)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := f.WriteAt(b, 0); err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(f.Sync(), f.Close()); err != nil {
-		t.Fatal(err)
-	}
-	for d := filepath.Dir(path); ; d = filepath.Dir(d) {
-		if err := fsys.SyncDir(d); err != nil {
-			t.Fatal(err)
-		}
-		if d == filepath.Dir(d) {
-			return
-		}
-	}
 }
 
 // files are the contents of all files below a directory, by path, without trailing zeros.
@@ -79,21 +39,7 @@ func files(t testing.TB, fsys vfs.FS, at string) map[string]string {
 			maps.Copy(out, files(t, fsys, path))
 			continue
 		}
-		f, err := fsys.OpenFile(path, os.O_RDONLY, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
-		size, err := f.Size()
-		if err != nil {
-			t.Fatal(err)
-		}
-		b := make([]byte, size)
-		if _, err := f.ReadAt(b, 0); err != nil && !errors.Is(err, io.EOF) {
-			t.Fatal(err)
-		}
-		if err := f.Close(); err != nil {
-			t.Fatal(err)
-		}
+		b := testarchive.Get(t, fsys, path)
 		out[path] = string(bytes.TrimRight(b, "\x00"))
 	}
 	return out

@@ -11,9 +11,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/samsalog/samsa/internal/adopt/internal/adopttest"
 	"github.com/samsalog/samsa/internal/coord"
 	"github.com/samsalog/samsa/internal/metadata"
 	"github.com/samsalog/samsa/internal/stored"
+	"github.com/samsalog/samsa/internal/testarchive"
 	"github.com/samsalog/samsa/record"
 	"github.com/samsalog/samsa/storage/checkpoint"
 	"github.com/samsalog/samsa/vfs"
@@ -164,7 +166,7 @@ func TestTheNumberOfOffsetsPartitionsIsTold(t *testing.T) {
 			key := &stored.OffsetCommitKey{Group: group, Topic: "t"}
 			b := record.NewBuilder(record.BuilderOptions{})
 			b.Append(1, stored.AppendKey(nil, key), stored.AppendValue(nil, &stored.OffsetCommitValue{}, 3), nil)
-			put(t, mem, filepath.Join(dir, fmt.Sprintf("%s-%d", offsetsTopic, n), "00000000000000000000.log"), b.Build())
+			testarchive.Put(t, mem, filepath.Join(dir, fmt.Sprintf("%s-%d", offsetsTopic, n), "00000000000000000000.log"), b.Build())
 		}
 		x, _ := topic(t, plan(t, options(mem, dir)), offsetsTopic)
 		if got := int32(len(x.Partitions)); got != count {
@@ -177,9 +179,9 @@ func TestTheNumberOfOffsetsPartitionsIsTold(t *testing.T) {
 func TestDirectoriesThatContradict(t *testing.T) {
 	second := func(t *testing.T, meta, partition string) Options {
 		mem := zooKeeper(t, "first-0", "empty-0")
-		put(t, mem, "/more/meta.properties", []byte(meta))
-		put(t, mem, filepath.Join("/more", partition, "00000000000000000000.log"), nil)
-		put(t, mem, filepath.Join("/more", partition, "partition.metadata"), []byte("version: 0\ntopic_id: 0IO6IDgWSLO8G2g6pc_NoQ"))
+		testarchive.Put(t, mem, "/more/meta.properties", []byte(meta))
+		testarchive.Put(t, mem, filepath.Join("/more", partition, "00000000000000000000.log"), nil)
+		testarchive.Put(t, mem, filepath.Join("/more", partition, "partition.metadata"), []byte("version: 0\ntopic_id: 0IO6IDgWSLO8G2g6pc_NoQ"))
 		return options(mem, dir, "/more")
 	}
 	for name, o := range map[string]Options{
@@ -214,7 +216,7 @@ func TestOrphans(t *testing.T) {
 	if err := p.Apply(); err != nil {
 		t.Fatal(err)
 	}
-	served(t, mem)
+	adopttest.Single(t, mem, dir)
 	again := plan2(t, mem)
 	if !errors.Is(again, ErrHasMetadata) {
 		t.Errorf("a second time: %v", again)
@@ -226,32 +228,6 @@ func plan2(t testing.TB, fsys vfs.FS) error {
 	return err
 }
 
-// served checks that the directory is one of a single node which knows its partitions.
-func served(t testing.TB, fsys vfs.FS) *metadata.Image {
-	t.Helper()
-	meta, err := checkpoint.ReadMetaProperties(fsys, filepath.Join(dir, checkpoint.MetaPropertiesFile))
-	if err != nil {
-		t.Fatal(err)
-	}
-	found, err := metadata.Look(fsys, dir, meta.ClusterID)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := found.Check(meta.NodeID, meta.DirectoryID); err != nil {
-		t.Fatal(err)
-	}
-	for topic := range found.Image.Topics.All() {
-		for n, p := range topic.Partitions {
-			path := filepath.Join(dir, fmt.Sprintf("%s-%d", topic.Name, n), checkpoint.PartitionMetadataFile)
-			id, err := checkpoint.ReadPartitionMetadata(fsys, path)
-			if err != nil || id != topic.ID || p.Directories[0] != meta.DirectoryID {
-				t.Fatalf("%s-%d: %v, %v of %v, %v", topic.Name, n, err, id, topic.ID, p.Directories)
-			}
-		}
-	}
-	return found.Image
-}
-
 // TestApply: the metadata says what the plan says, and nothing else has changed.
 func TestApply(t *testing.T) {
 	mem := zooKeeper(t)
@@ -260,7 +236,7 @@ func TestApply(t *testing.T) {
 	if err := p.Apply(); err != nil {
 		t.Fatal(err)
 	}
-	image := served(t, mem)
+	image := adopttest.Single(t, mem, dir)
 	if image.Topics.Len() != len(p.Topics) || image.NextProducerID <= 0 || image.NextProducerID%idBlock != 0 {
 		t.Errorf("%d topics of %d, producer ids from %d", image.Topics.Len(), len(p.Topics), image.NextProducerID)
 	}

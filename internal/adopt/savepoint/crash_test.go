@@ -12,6 +12,7 @@ import (
 	"github.com/samsalog/samsa/internal/longtest"
 	"github.com/samsalog/samsa/internal/metadata"
 	"github.com/samsalog/samsa/internal/stored"
+	"github.com/samsalog/samsa/internal/testarchive"
 	"github.com/samsalog/samsa/storage/checkpoint"
 	"github.com/samsalog/samsa/vfs"
 )
@@ -36,7 +37,7 @@ func TestCreateCutAnywhere(t *testing.T) {
 	origin := vfs.NewMem()
 	unpack(t, origin, "kafka-4.4.0-clean", "/data")
 	must(t, origin.MkdirAll("/save", 0o755))
-	syncAll(t, origin, "/")
+	testarchive.SyncAll(t, origin, "/")
 	want := tree(t, origin, "/data")
 	cuts := 0
 	for n := int64(1); ; n += longtest.Pick(int64(53), int64(5)) {
@@ -76,14 +77,14 @@ func used(t *testing.T, seed uint64) (mem *vfs.Mem, want map[string]string) {
 	unpack(t, mem, "kafka-4.4.0-clean", "/data")
 	want = tree(t, mem, "/data")
 	save(t, mem, "/data")
-	syncAll(t, mem, "/")
+	testarchive.SyncAll(t, mem, "/")
 	w := &workload{t: t, seed: seed, fs: mem, dirs: []string{"/data"}}
 	w.run(1)
 	churn(t, mem)
 	if _, err := mem.Stat("/data/__cluster_metadata-0/00000000000000000000.log"); err == nil {
 		t.Error("the first segment of the metadata log is still there")
 	}
-	syncAll(t, mem, "/")
+	testarchive.SyncAll(t, mem, "/")
 	return mem.Crash(), want
 }
 

@@ -21,6 +21,8 @@
 //   - SAV-3: Rollback changes nothing unless all can be given back: every copy, every second name and every length is checked before.
 //   - SAV-4: Rollback takes away the marker of an orderly stop and the recovery points first, and brings them back last, durably. A directory
 //     in between is recovered wholly by the broker that opens it, so that no index is trusted that belongs to another log.
+//     meta.properties of the directory with the metadata log comes back after the others: whichever kind of node the directories have been
+//     and become, a broker of one of the two takes all of them.
 //   - SAV-5: Rollback compares what is there with what was saved, file by file, and does what is missing. So it can be interrupted anywhere,
 //     a broker may even run in between, and the next one completes it.
 //   - SAV-6: the metadata log reaches back to a snapshot at every moment: a snapshot goes only when the log that comes back is whole, and

@@ -205,7 +205,17 @@ func treeSize(fsys vfs.FS, dir string) (total int64, err error) {
 func (p *planner) add(kind string, i int, rel string, bytes int64, l *line) {
 	s := Step{Kind: kind, Path: filepath.Join(p.m.head.Dirs[i], filepath.FromSlash(rel)), Bytes: bytes, line: l}
 	s.phase, s.rank = rank(kind, rel)
+	if rel == checkpoint.MetaPropertiesFile && p.holdsMetadata(i) {
+		s.rank = 1
+	}
 	p.plan.Steps = append(p.plan.Steps, s)
+}
+
+// holdsMetadata tells the directory whose meta.properties says what the node is: when that goes back to a version 0, or one
+// comes of it, the others have been ready for it, and a broker opens what an interrupted rollback leaves.
+func (p *planner) holdsMetadata(i int) bool {
+	_, err := p.fs.Stat(filepath.Join(p.m.head.Dirs[i], record.TopicPartition{Topic: metadata.TopicName}.String()))
+	return err == nil
 }
 
 func (p *planner) lost(l *line, format string, args ...any) {

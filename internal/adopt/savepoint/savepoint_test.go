@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/samsalog/samsa/internal/longtest"
+	"github.com/samsalog/samsa/internal/testarchive"
 	"github.com/samsalog/samsa/vfs"
 )
 
@@ -42,7 +43,7 @@ func upheaval(t testing.TB, fsys vfs.FS, dir string, seed uint64) {
 			disturb(t, fsys, path, r)
 		}
 		if r.IntN(3) == 0 {
-			put(t, fsys, filepath.Join(at, "new-7", "00000000000000000000.log"), []byte("new"))
+			testarchive.Put(t, fsys, filepath.Join(at, "new-7", "00000000000000000000.log"), []byte("new"))
 		}
 	}
 	walk(dir)
@@ -58,7 +59,7 @@ func disturb(t testing.TB, fsys vfs.FS, path string, r *rand.Rand) {
 	case 1:
 		must(t, fsys.Rename(path, path+".deleted"))
 	case 2: // another file of the same name
-		put(t, fsys, path+".swap", noise)
+		testarchive.Put(t, fsys, path+".swap", noise)
 		must(t, fsys.Rename(path+".swap", path))
 	case 3:
 	default:
@@ -182,7 +183,7 @@ func (c crossing) Link(from, to string) error {
 func TestMetadataDirectory(t *testing.T) {
 	mem := vfs.NewMem()
 	unpack(t, mem, "kafka-4.4.0-clean", "/data")
-	put(t, mem, "/meta/meta.properties", []byte("version=1\nnode.id=1\ncluster.id=MkU3OEVBNTcwNTJENDM2Qg\n"))
+	testarchive.Put(t, mem, "/meta/meta.properties", []byte("version=1\nnode.id=1\ncluster.id=MkU3OEVBNTcwNTJENDM2Qg\n"))
 	must(t, mem.Rename("/data/__cluster_metadata-0", "/meta/__cluster_metadata-0"))
 	must(t, mem.MkdirAll("/save", 0o755))
 	want := tree(t, mem, "/meta")
@@ -226,8 +227,8 @@ func TestNeither(t *testing.T) {
 		t.Errorf("%+v", sum)
 	}
 	const log = "/data/first-0/00000000000000000000.log"
-	whole := get(t, mem, log)
-	put(t, mem, "/data/meta.properties", []byte("other"))
+	whole := testarchive.Get(t, mem, log)
+	testarchive.Put(t, mem, "/data/meta.properties", []byte("other"))
 	appendTo(t, mem, log, []byte("appended"))
 	rollBack(t, mem)
 	sameTree(t, tree(t, mem, "/data"), want)
@@ -238,8 +239,8 @@ func TestNeither(t *testing.T) {
 		t.Errorf("%v %v", err, plan)
 	}
 	sameTree(t, tree(t, mem, "/data"), before)
-	put(t, mem, log, append([]byte{1}, whole[1:]...)) // somebody wrote another one
-	put(t, mem, log, bytes.Repeat([]byte{7}, len(whole)))
+	testarchive.Put(t, mem, log, append([]byte{1}, whole[1:]...)) // somebody wrote another one
+	testarchive.Put(t, mem, log, bytes.Repeat([]byte{7}, len(whole)))
 	if _, err := Rollback(context.Background(), mem, "/save/one", nil); !errors.Is(err, ErrLost) {
 		t.Errorf("%v", err)
 	}
@@ -258,11 +259,11 @@ func appendTo(t testing.TB, fsys vfs.FS, path string, b []byte) {
 // A torn tail, which recovery cuts off and appends over, and a preallocated log's zeros come back.
 func TestTornTailComesBack(t *testing.T) {
 	const log = "/data/first-0/00000000000000000000.log"
-	for name, tail := range map[string][]byte{"torn": get(t, fixture(t), log)[:40], "preallocated": make([]byte, 100_000)} {
+	for name, tail := range map[string][]byte{"torn": testarchive.Get(t, fixture(t), log)[:40], "preallocated": make([]byte, 100_000)} {
 		t.Run(name, func(t *testing.T) {
 			mem := fixture(t)
-			whole := int64(len(get(t, mem, log)))
-			put(t, mem, log, append(get(t, mem, log), tail...))
+			whole := int64(len(testarchive.Get(t, mem, log)))
+			testarchive.Put(t, mem, log, append(testarchive.Get(t, mem, log), tail...))
 			want := tree(t, mem, "/data")
 			save(t, mem, "/data")
 			f, err := mem.OpenFile(log, os.O_RDWR, 0)
@@ -285,9 +286,9 @@ func TestTornTailComesBack(t *testing.T) {
 func TestSavepointIsDurable(t *testing.T) {
 	mem := vfs.NewMem()
 	unpack(t, mem, "kafka-4.4.0-killed", "/data")
-	syncAll(t, mem, "/")
+	testarchive.SyncAll(t, mem, "/")
 	const log = "/data/first-0/00000000000000000000.log"
-	b := bytes.Clone(get(t, mem, log))
+	b := bytes.Clone(testarchive.Get(t, mem, log))
 	b[7] = 1
 	f, err := mem.OpenFile(log, os.O_RDWR, 0)
 	must(t, err)
@@ -324,7 +325,7 @@ func TestRefusals(t *testing.T) {
 	if err := create("/data/save"); !errors.Is(err, ErrPlace) {
 		t.Errorf("inside: %v", err)
 	}
-	put(t, mem, "/other.d/mine", []byte("x"))
+	testarchive.Put(t, mem, "/other.d/mine", []byte("x"))
 	if err := create("/other"); !errors.Is(err, ErrPlace) {
 		t.Errorf("somebody's directory: %v", err)
 	}
@@ -340,7 +341,7 @@ func TestRefusals(t *testing.T) {
 	}
 	lock, err = mem.Lock("/data/.lock")
 	must(t, err)
-	put(t, mem, "/data/new", nil)
+	testarchive.Put(t, mem, "/data/new", nil)
 	before := tree(t, mem, "/data")
 	if _, err := Rollback(context.Background(), mem, "/save/one", nil); !errors.Is(err, ErrInUse) {
 		t.Errorf("in use: %v", err)
@@ -361,7 +362,7 @@ func TestDamagedSavepoint(t *testing.T) {
 	upheaval(t, mem, "/data", 1)
 	before := tree(t, mem, "/data")
 	for _, path := range []string{"/save/one", "/save/one.d/data"} {
-		whole := get(t, mem, path)
+		whole := testarchive.Get(t, mem, path)
 		r := rand.New(rand.NewPCG(7, 7))
 		for range 60 {
 			b := bytes.Clone(whole)
@@ -376,7 +377,7 @@ func TestDamagedSavepoint(t *testing.T) {
 			default:
 				b[r.IntN(len(b))] ^= 1 << r.IntN(8)
 			}
-			put(t, mem, path, b)
+			testarchive.Put(t, mem, path, b)
 			if len(bytes.TrimRight(b, "\x00")) == len(bytes.TrimRight(whole, "\x00")) && bytes.Equal(b, whole) {
 				continue
 			}
@@ -385,7 +386,7 @@ func TestDamagedSavepoint(t *testing.T) {
 			}
 			sameTree(t, tree(t, mem, "/data"), before)
 		}
-		put(t, mem, path, whole)
+		testarchive.Put(t, mem, path, whole)
 	}
 	rollBack(t, mem)
 }
@@ -396,12 +397,12 @@ func TestPlanTellsRecords(t *testing.T) {
 	unpack(t, mem, "kafka-4.4.0-clean", "/data")
 	save(t, mem, "/data")
 	const first = "/data/first-0/00000000000000000000.log"
-	b := bytes.Clone(get(t, mem, first))
+	b := bytes.Clone(testarchive.Get(t, mem, first))
 	b = b[:len(b)/2] // two batches of one record
 	b[7] = 2         // another one at offset 2
 	appendTo(t, mem, first, b)
 	must(t, mem.Remove("/data/.kafka_cleanshutdown"))
-	put(t, mem, "/data/made-0/00000000000000000000.log", nil)
+	testarchive.Put(t, mem, "/data/made-0/00000000000000000000.log", nil)
 	must(t, mem.RemoveAll("/data/trimmed-0"))
 	plan, err := MakePlan(context.Background(), mem, "/save/one")
 	must(t, err)

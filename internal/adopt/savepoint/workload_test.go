@@ -14,6 +14,7 @@ import (
 
 	"github.com/samsalog/samsa"
 	"github.com/samsalog/samsa/internal/longtest"
+	"github.com/samsalog/samsa/internal/testarchive"
 	"github.com/samsalog/samsa/vfs"
 )
 
@@ -152,7 +153,7 @@ func TestRollbackAfterRandomWork(t *testing.T) {
 		unpack(t, mem, []string{"kafka-4.4.0-clean", "kafka-4.4.0-killed", "kafka-3.9.1-clean"}[seed%3], "/data")
 		want := tree(t, mem, "/data")
 		save(t, mem, "/data")
-		syncAll(t, mem, "/")
+		testarchive.SyncAll(t, mem, "/")
 		w := &workload{t: t, seed: seed, fs: mem, dirs: []string{"/data"}}
 		w.run(2)
 		w.start()

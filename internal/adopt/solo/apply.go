@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"path/filepath"
 	"slices"
 
@@ -22,14 +23,18 @@ const (
 
 // Apply carries the plan out (SOL-2). Interrupted, it is finished by a new Make and Apply.
 func (p *Plan) Apply() (err error) {
-	for _, dir := range p.o.Dirs {
+	roots := slices.Sorted(maps.Keys(p.directories))
+	for _, dir := range roots {
 		unlock, err := p.lock(dir)
 		if err != nil {
 			return err
 		}
 		defer unlock()
 	}
-	for path := range p.newIDs {
+	for _, path := range roots {
+		if !p.rewrite[path] {
+			continue
+		}
 		meta := checkpoint.MetaProperties{ClusterID: p.ClusterID, NodeID: p.NodeID, DirectoryID: p.directories[path], Version: 1}
 		if err := checkpoint.WriteMetaProperties(p.o.FS, filepath.Join(path, checkpoint.MetaPropertiesFile), meta, p.o.Now()); err != nil {
 			return err
@@ -109,7 +114,7 @@ func (p *Plan) change(i *metadata.Image, t *metadata.Topic, n int32, x *metadata
 	directory := record.UnassignedDirID
 	if place, ok := p.places[record.TopicPartition{Topic: t.Name, Partition: n}]; ok {
 		directory = p.directories[place]
-	} else if len(p.directories) == 1 {
+	} else if len(p.o.Dirs) == 1 {
 		directory = p.directories[p.o.Dirs[0]]
 	}
 	withDirectories := i.MetadataVersion() >= metadata.DirectoriesVersion

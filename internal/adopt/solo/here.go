@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"slices"
 
 	"github.com/samsalog/samsa/inspect/logfile"
 	"github.com/samsalog/samsa/internal/metadata"
@@ -26,35 +27,48 @@ type replica struct {
 // survey reads the directories.
 func (p *Plan) survey(ctx context.Context) error {
 	p.NodeID = checkpoint.NoNodeID
-	for _, root := range p.o.Dirs {
-		meta, err := checkpoint.ReadMetaProperties(p.o.FS, filepath.Join(root, checkpoint.MetaPropertiesFile))
-		if errors.Is(err, fs.ErrNotExist) || err == nil && meta.Version == 0 {
-			return ErrNoMetadata
-		}
-		if err != nil {
+	roots := p.o.Dirs
+	if p.o.MetadataDir != "" && !slices.Contains(roots, p.o.MetadataDir) {
+		roots = append(slices.Clone(roots), p.o.MetadataDir)
+	}
+	for _, root := range roots {
+		if err := p.identify(root); err != nil {
 			return err
 		}
-		if p.NodeID == checkpoint.NoNodeID {
-			p.NodeID, p.ClusterID = meta.NodeID, meta.ClusterID
-		}
-		if meta.NodeID != p.NodeID || meta.ClusterID != p.ClusterID {
-			return fmt.Errorf("%s is of node %d in cluster %s, not of node %d in cluster %s", root, meta.NodeID, meta.ClusterID, p.NodeID, p.ClusterID)
-		}
-		if meta.DirectoryID.IsZero() {
-			p.newIDs[root] = true
-			if meta.DirectoryID, err = record.NewUUID(p.o.Rand); err != nil {
+		if slices.Contains(p.o.Dirs, root) {
+			if err := p.list(ctx, root); err != nil {
 				return err
 			}
-		}
-		p.directories[root] = meta.DirectoryID
-		if err := p.list(ctx, root); err != nil {
-			return err
 		}
 	}
 	if p.MetadataDir == "" {
 		return ErrNoMetadata
 	}
 	return nil
+}
+
+// identify reads whose a directory is. A broker that was migrated from ZooKeeper keeps a meta.properties of version 0.
+func (p *Plan) identify(root string) error {
+	meta, err := checkpoint.ReadMetaProperties(p.o.FS, filepath.Join(root, checkpoint.MetaPropertiesFile))
+	if errors.Is(err, fs.ErrNotExist) || err == nil && (meta.ClusterID == "" || meta.NodeID == checkpoint.NoNodeID) {
+		return ErrNoMetadata
+	}
+	if err != nil {
+		return err
+	}
+	if p.NodeID == checkpoint.NoNodeID {
+		p.NodeID, p.ClusterID = meta.NodeID, meta.ClusterID
+	}
+	if meta.NodeID != p.NodeID || meta.ClusterID != p.ClusterID {
+		return fmt.Errorf("%s is of node %d in cluster %s, not of node %d in cluster %s", root, meta.NodeID, meta.ClusterID, p.NodeID, p.ClusterID)
+	}
+	p.rewrite[root] = meta.Version == 0
+	if meta.DirectoryID.IsZero() {
+		p.rewrite[root] = true
+		meta.DirectoryID, err = record.NewUUID(p.o.Rand)
+	}
+	p.directories[root], p.versions[root] = meta.DirectoryID, meta.Version
+	return err
 }
 
 // list finds the partitions in a log directory.

@@ -62,7 +62,8 @@ type Plan struct {
 
 	o           Options
 	directories map[string]record.UUID // by path
-	newIDs      map[string]bool
+	versions    map[string]int         // of meta.properties
+	rewrite     map[string]bool
 	gone        map[string]bool
 	here        map[record.TopicPartition][]replica
 	places      map[record.TopicPartition]string // log directories
@@ -96,7 +97,7 @@ func Make(ctx context.Context, o Options) (*Plan, error) {
 	if o.MetadataDir != "" {
 		o.MetadataDir = filepath.Clean(o.MetadataDir)
 	}
-	p := &Plan{o: o, MetadataDir: o.MetadataDir, directories: map[string]record.UUID{}, newIDs: map[string]bool{},
+	p := &Plan{o: o, MetadataDir: o.MetadataDir, directories: map[string]record.UUID{}, versions: map[string]int{}, rewrite: map[string]bool{},
 		gone: map[string]bool{}, here: map[record.TopicPartition][]replica{}, places: map[record.TopicPartition]string{}}
 	if err := p.survey(ctx); err != nil {
 		return nil, err
@@ -131,6 +132,9 @@ func (p *Plan) judge(found *metadata.Found) error {
 	}
 	alone := found.Check(p.NodeID, p.directories[p.MetadataDir]) == nil && len(p.Brokers) == 0
 	if alone && !slices.ContainsFunc(slices.Concat(p.Whole, p.Behind, p.Empty), p.elsewhere) && len(p.Removed) == 0 {
+		if p.versions[p.MetadataDir] == 0 {
+			return ErrNoMetadata // such as adopt --from-logs leaves it when it is interrupted
+		}
 		return ErrAlone
 	}
 	p.minInsync(image)

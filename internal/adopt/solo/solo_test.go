@@ -1,21 +1,20 @@
 package solo
 
 import (
-	"archive/tar"
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"path/filepath"
 	"slices"
 	"testing"
+	"time"
 
-	"github.com/klauspost/compress/zstd"
 	"go.uber.org/goleak"
 
+	"github.com/samsalog/samsa/internal/adopt/internal/adopttest"
 	"github.com/samsalog/samsa/internal/longtest"
 	"github.com/samsalog/samsa/internal/metadata"
+	"github.com/samsalog/samsa/internal/testarchive"
 	"github.com/samsalog/samsa/storage/checkpoint"
 	"github.com/samsalog/samsa/vfs"
 )
@@ -29,65 +28,43 @@ const dir = "/data"
 func member(t testing.TB, name string) *vfs.Mem {
 	t.Helper()
 	mem := vfs.NewMem()
-	f, err := os.Open("testdata/" + name + ".tar.zst")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	z, err := zstd.NewReader(f, zstd.WithDecoderConcurrency(1))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer z.Close()
-	dirs := map[string]bool{"/": true}
-	for tr := tar.NewReader(z); ; {
-		h, err := tr.Next()
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		if h.Typeflag != tar.TypeReg {
-			continue
-		}
-		b, err := io.ReadAll(tr)
-		if err != nil {
-			t.Fatal(err)
-		}
-		path := filepath.Join(dir, h.Name)
-		if err := mem.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		f, err := mem.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := f.WriteAt(b, 0); err != nil {
-			t.Fatal(err)
-		}
-		if err := errors.Join(f.Sync(), f.Close()); err != nil {
-			t.Fatal(err)
-		}
-		for d := filepath.Dir(path); d != "/"; d = filepath.Dir(d) {
-			dirs[d] = true
-		}
-	}
-	for d := range dirs {
-		if err := mem.SyncDir(d); err != nil {
-			t.Fatal(err)
-		}
-	}
+	testarchive.Unpack(t, mem, "testdata/"+name+".tar.zst", dir)
 	return mem
 }
 
-func options(fsys vfs.FS) Options {
-	return Options{FS: fsys, Dirs: []string{dir}, Controller: metadata.Endpoint{Name: "CONTROLLER", Host: "localhost", Port: 9093}}
+// scatter moves some partitions to other directories of the node: /more has no directory id yet, as those of Kafka 3.6, /old
+// is of version 0, as those of a broker that was migrated from ZooKeeper.
+func scatter(t testing.TB, mem *vfs.Mem) []string {
+	t.Helper()
+	meta, err := checkpoint.ReadMetaProperties(mem, filepath.Join(dir, checkpoint.MetaPropertiesFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for at, text := range map[string]string{"/more": "version=1\nnode.id=%d\ncluster.id=%s\n", "/old": "version=0\nbroker.id=%d\ncluster.id=%s\n"} {
+		testarchive.Put(t, mem, filepath.Join(at, checkpoint.MetaPropertiesFile), fmt.Appendf(nil, text, meta.NodeID, meta.ClusterID))
+	}
+	for partition, at := range map[string]string{"three-0": "/more", "three-1": "/old", "__consumer_offsets-2": "/old"} {
+		if err := errors.Join(mem.Rename(filepath.Join(dir, partition), filepath.Join(at, partition)), mem.SyncDir(at)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := mem.SyncDir(dir); err != nil {
+		t.Fatal(err)
+	}
+	return []string{dir, "/more", "/old"}
 }
 
-func plan(t testing.TB, fsys vfs.FS) *Plan {
+// options are those for directories, nil stands for dir alone.
+func options(fsys vfs.FS, dirs ...string) Options {
+	if dirs == nil {
+		dirs = []string{dir}
+	}
+	return Options{FS: fsys, Dirs: dirs, Controller: metadata.Endpoint{Name: "CONTROLLER", Host: "localhost", Port: 9093}}
+}
+
+func plan(t testing.TB, fsys vfs.FS, dirs ...string) *Plan {
 	t.Helper()
-	p, err := Make(context.Background(), options(fsys))
+	p, err := Make(context.Background(), options(fsys, dirs...))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -145,7 +122,7 @@ func TestApply(t *testing.T) {
 		if err := p.Apply(); err != nil {
 			t.Fatal(err)
 		}
-		image := alone(t, mem)
+		image := adopttest.Single(t, mem, dir)
 		for topic := range before.Image.Topics.All() {
 			now := image.Topics.ByID(topic.ID)
 			if (now == nil) != (topic.Name == "away") || now != nil && len(now.Partitions) != len(topic.Partitions) {
@@ -166,67 +143,78 @@ func TestApply(t *testing.T) {
 	}
 }
 
-// alone checks that a directory is that of a cluster of one node, as serve does.
-func alone(t testing.TB, fsys vfs.FS) *metadata.Image {
-	t.Helper()
-	meta, err := checkpoint.ReadMetaProperties(fsys, filepath.Join(dir, checkpoint.MetaPropertiesFile))
-	if err != nil {
-		t.Fatal(err)
-	}
-	found, err := metadata.Look(fsys, dir, meta.ClusterID)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := found.Check(meta.NodeID, meta.DirectoryID); err != nil {
-		t.Fatal(err)
-	}
-	for topic := range found.Image.Topics.All() {
-		for n, p := range topic.Partitions {
-			node := []int32{meta.NodeID}
-			if !slices.Equal(p.Replicas, node) || !slices.Equal(p.ISR, node) && !slices.Equal(p.ELR, node) || p.Directories[0] != meta.DirectoryID {
-				t.Fatalf("%s-%d is %+v", topic.Name, n, p)
-			}
-		}
-	}
-	return found.Image
-}
-
 // TestACrashAtAnyOperation is SOL-2.
 func TestACrashAtAnyOperation(t *testing.T) {
 	for _, name := range []string{"voter", "broker"} {
-		mem := member(t, name)
-		type left struct {
-			op  vfs.Op
-			mem *vfs.Mem
-		}
-		var images []left
-		fault := vfs.NewFault(mem, func(op vfs.Op) error {
-			if op.Kind.Changes() {
-				images = append(images, left{op, mem.Crash()})
-				for seed := range longtest.Pick(uint64(2), 20) {
-					images = append(images, left{op, mem.CrashKeeping(seed + uint64(op.N)*100)})
-				}
-			}
-			return nil
+		t.Run(name, func(t *testing.T) { crashAnywhere(t, member(t, name), []string{dir}) })
+		t.Run(name+" of three directories", func(t *testing.T) {
+			mem := member(t, name)
+			crashAnywhere(t, mem, scatter(t, mem))
 		})
-		if err := plan(t, fault).Apply(); err != nil {
-			t.Fatal(err)
-		}
-		images = append(images, left{mem: mem.Crash()})
-		finished := 0
-		for _, x := range images {
-			p, err := Make(context.Background(), options(x.mem))
-			if errors.Is(err, ErrAlone) {
-				finished++
-			} else if err != nil {
-				t.Fatalf("%s: after a crash before %v it cannot be finished: %v", name, x.op, err)
-			} else if err := p.Apply(); err != nil {
-				t.Fatalf("%s: after a crash before %v it cannot be finished: %v", name, x.op, err)
+	}
+}
+
+func crashAnywhere(t *testing.T, mem *vfs.Mem, dirs []string) {
+	type left struct {
+		op  vfs.Op
+		mem *vfs.Mem
+	}
+	var images []left
+	fault := vfs.NewFault(mem, func(op vfs.Op) error {
+		if op.Kind.Changes() {
+			images = append(images, left{op, mem.Crash()})
+			for seed := range longtest.Pick(uint64(2), 20) {
+				images = append(images, left{op, mem.CrashKeeping(seed + uint64(op.N)*100)})
 			}
-			alone(t, x.mem)
 		}
-		if finished == 0 || finished == len(images) {
-			t.Errorf("%s: %d of %d were finished", name, finished, len(images))
+		return nil
+	})
+	if err := plan(t, fault, dirs...).Apply(); err != nil {
+		t.Fatal(err)
+	}
+	images = append(images, left{mem: mem.Crash()})
+	finished := 0
+	for i, x := range images {
+		if i%longtest.Pick(4, 1) != 0 && i+1 < len(images) {
+			continue
 		}
+		p, err := Make(context.Background(), options(x.mem, dirs...))
+		if errors.Is(err, ErrAlone) {
+			finished++
+		} else if err != nil {
+			t.Fatalf("after a crash before %v it cannot be finished: %v", x.op, err)
+		} else if err := p.Apply(); err != nil {
+			t.Fatalf("after a crash before %v it cannot be finished: %v", x.op, err)
+		}
+		adopttest.Single(t, x.mem, dirs...)
+	}
+	if finished == 0 || finished > len(images)/2 {
+		t.Errorf("%d of %d were finished", finished, len(images))
+	}
+	t.Logf("%d images, %d finished", len(images), finished)
+}
+
+// TestAMigratedBroker: a meta.properties of ZooKeeper's time does not hide that there is a metadata log, and becomes one of
+// KRaft's.
+func TestAMigratedBroker(t *testing.T) {
+	mem := member(t, "broker")
+	path := filepath.Join(dir, checkpoint.MetaPropertiesFile)
+	meta, err := checkpoint.ReadMetaProperties(mem, path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	meta.Version = 0
+	if err := checkpoint.WriteMetaProperties(mem, path, meta, time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	if err := plan(t, mem).Apply(); err != nil {
+		t.Fatal(err)
+	}
+	adopttest.Single(t, mem, dir)
+	if err := mem.RemoveAll(filepath.Join(dir, metadata.TopicName+"-0")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Make(context.Background(), options(mem)); !errors.Is(err, ErrNoMetadata) {
+		t.Errorf("without its metadata log: %v", err)
 	}
 }
