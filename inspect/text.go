@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"github.com/samsalog/samsa/inspect/logfile"
+	"github.com/samsalog/samsa/record"
 )
 
 // textPrinter prints the lines of Kafka's DumpLogSegments.
@@ -16,6 +17,7 @@ type textPrinter struct {
 	errw         io.Writer
 	skipMetadata bool
 	line         []byte // the line being made; kept between lines
+	common       common
 }
 
 func (p *textPrinter) printf(format string, args ...any) {
@@ -47,6 +49,7 @@ func (p *textPrinter) logHeader(h logHeader) {
 }
 
 func (p *textPrinter) batch(b batchLine) {
+	p.common.follow(&b.Header)
 	l := line{p.line[:0]}
 	if b.Magic < 2 {
 		l.num("offset: ", int64(b.LastOffset()))
@@ -56,24 +59,55 @@ func (p *textPrinter) batch(b batchLine) {
 		l.num(" count: ", int64(b.Count))
 		l.num(" baseSequence: ", int64(b.BaseSequence))
 		l.num(" lastSequence: ", int64(b.LastSequence()))
-		l.num(" producerId: ", int64(b.ProducerID))
-		l.num(" producerEpoch: ", int64(b.ProducerEpoch))
-		l.num(" partitionLeaderEpoch: ", int64(b.LeaderEpoch))
-		l.bool(" isTransactional: ", b.IsTransactional())
-		l.bool(" isControl: ", b.IsControl())
-		horizon, ok := b.DeleteHorizon()
-		l.text(" deleteHorizonMs: ", optionalLong(horizon, ok))
 	}
-	l.num(" position: ", b.position)
-	l.str(" ")
-	l.str(b.TimestampType().String())
-	l.num(": ", b.MaxTimestamp)
+	l.num(p.common.producer, b.position)
+	l.num(p.common.stamp, b.MaxTimestamp)
 	l.num(" size: ", int64(b.SizeInBytes))
-	l.num(" magic: ", int64(b.Magic))
-	l.text(" compresscodec: ", b.Codec().String())
-	l.num(" crc: ", int64(b.CRC))
+	l.num(p.common.format, int64(b.CRC))
 	l.bool(" isvalid: ", b.valid)
 	p.end(l)
+}
+
+// common is the text that the batches of a log mostly share, each up to the label of the number behind it. It is made anew where a
+// batch differs from the one before: printing is a good part of what a shallow dump costs.
+type common struct {
+	of                      batchKind
+	producer, stamp, format string
+}
+
+// batchKind is what the text depends on.
+type batchKind struct {
+	known         bool
+	producer      record.ProducerID
+	producerEpoch record.ProducerEpoch
+	leaderEpoch   record.LeaderEpoch
+	attributes    record.Attributes
+	magic         int8
+	horizon       int64
+}
+
+func (c *common) follow(h *record.Header) {
+	horizon, ok := h.DeleteHorizon()
+	kind := batchKind{true, h.ProducerID, h.ProducerEpoch, h.LeaderEpoch, h.Attributes, h.Magic, horizon}
+	if kind == c.of {
+		return
+	}
+	var l line
+	if h.Magic >= 2 {
+		l.num(" producerId: ", int64(h.ProducerID))
+		l.num(" producerEpoch: ", int64(h.ProducerEpoch))
+		l.num(" partitionLeaderEpoch: ", int64(h.LeaderEpoch))
+		l.bool(" isTransactional: ", h.IsTransactional())
+		l.bool(" isControl: ", h.IsControl())
+		l.text(" deleteHorizonMs: ", optionalLong(horizon, ok))
+	}
+	l.str(" position: ")
+	*c = common{of: kind, producer: string(l.b), stamp: " " + h.TimestampType().String() + ": "}
+	l.b = l.b[:0]
+	l.num(" magic: ", int64(h.Magic))
+	l.text(" compresscodec: ", h.Codec().String())
+	l.str(" crc: ")
+	c.format = string(l.b)
 }
 
 // optionalLong is how Java prints one.
@@ -223,7 +257,11 @@ type line struct{ b []byte }
 func (l *line) str(s string)             { l.b = append(l.b, s...) }
 func (l *line) text(label, value string) { l.b = append(append(l.b, label...), value...) }
 func (l *line) num(label string, v int64) {
-	l.b = strconv.AppendInt(append(l.b, label...), v, 10)
+	if l.b = append(l.b, label...); v == -1 { // what most numbers of most logs are
+		l.b = append(l.b, "-1"...)
+		return
+	}
+	l.b = strconv.AppendInt(l.b, v, 10)
 }
 func (l *line) bool(label string, v bool) {
 	l.b = strconv.AppendBool(append(l.b, label...), v)

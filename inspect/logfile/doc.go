@@ -19,7 +19,7 @@
 //
 // # Concurrency
 //
-// A Reader belongs to one goroutine. Large files are read and checked by up to three others, which it owns.
+// A Reader belongs to one goroutine. Large files are read and checked by that one and up to three others, which it owns.
 //
 // # Format
 //

@@ -1,161 +1,177 @@
 package logfile
 
 import (
-	"github.com/samsalog/samsa/record"
+	"runtime"
+	"sync"
+
 	"github.com/samsalog/samsa/vfs"
 )
 
-// pipeline reads a large file in pieces and checks them, two at a time. Where the batches of a piece begin is known
-// when the piece before has been walked, which takes no time; reading and checksums, which do, go side by side. Each
-// piece is read and checked by one goroutine, so that the checksum finds it in that processor's cache.
+// pipeline reads a large file in pieces and checks them on several processors. Where the batches of a piece begin is known
+// when the piece before has been walked, which takes no time; reading and checksums, which do, go side by side. Each piece is
+// read and checked by one goroutine, so that the checksum finds it in that processor's cache.
+//
+// The goroutine that takes the batches is one of those that read: when the piece that it needs is not ready, it does another
+// one rather than sleep. So a machine with other work loses little to waiting for a goroutine that does not run, and nothing
+// to waking it.
 type pipeline struct {
-	f     vfs.File
-	end   int64
-	queue []*piece
-	idle  []*piece
-	// next is where the following piece begins, from tells it where its first batch does.
-	next int64
-	from <-chan int64
-	at   int // of the batch in queue[0] that take returns next
-}
+	f   vfs.File
+	end int64
+	// current is the piece whose batches are being taken, at the next of them; nil: none yet.
+	current *piece
+	at      int
+	helpers sync.WaitGroup
+	// room wakes a helper that waits for a free piece; closed, it ends them.
+	room chan struct{}
 
-// piece is the batches that begin in a range of the file.
-type piece struct {
-	buf     []byte
-	batches []checked
-	done    chan struct{}
-	// stop: what follows the last of batches is no batch that fits; the Reader looks at it by itself.
-	stop bool
-}
-
-type checked struct {
-	head  record.Header
-	start int64
-	bytes record.Batch
-	valid bool
+	mu struct {
+		sync.Mutex
+		// queue is the pieces that were begun, in the order of the file; idle those that are free, made those that exist.
+		queue, idle []*piece
+		made        int
+		// next is where the following piece begins, from tells it where its first batch does.
+		next   int64
+		from   <-chan int64
+		closed bool
+	}
 }
 
 const (
-	// pieceSize is large enough for the disk and small enough for a processor's cache: what has been copied there is checked
-	// while it is still there.
-	pieceSize = 512 << 10
-	// overhang is room for the batch that begins in one piece and ends in the next; a longer one is read by itself.
-	overhang = 128 << 10
-	// pieces: one is being consumed while two are read.
-	pieces = 3
-	// pipelineFrom: it is not worth goroutines to read less.
-	pipelineFrom = 4 * pieceSize
+	// mostHelpers is how many goroutines read besides the one that takes the batches.
+	mostHelpers = 3
+	// piecesEach is how many pieces there are per goroutine: what the others can go on with while the system lets one of them wait.
+	piecesEach = 3
 )
 
 func newPipeline(f vfs.File, pos, end int64) *pipeline {
 	from := make(chan int64, 1)
 	from <- pos
-	p := &pipeline{f: f, end: end, next: pos, from: from}
-	for range pieces {
-		p.start(&piece{buf: make([]byte, pieceSize+overhang)})
+	p := &pipeline{f: f, end: end, room: make(chan struct{}, mostHelpers)}
+	p.mu.next, p.mu.from = pos, from
+	for range helpers() {
+		p.helpers.Go(p.help)
 	}
 	return p
 }
 
-// start lets a goroutine have the next piece of the file.
-func (p *pipeline) start(x *piece) {
-	if p.next >= p.end {
-		return
+func helpers() int { return min(mostHelpers, runtime.GOMAXPROCS(0)-1) }
+
+// help does pieces until there are none left.
+func (p *pipeline) help() {
+	for open := true; open; {
+		x, left := p.begin()
+		switch {
+		case !left:
+			return
+		case x != nil:
+			x.run(p.f, p.end)
+		default:
+			_, open = <-p.room
+		}
 	}
+}
+
+// begin takes the next piece of the file upon the caller, who runs it. Nil: no piece is free, or none is left.
+func (p *pipeline) begin() (x *piece, left bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	m := &p.mu
+	if m.closed || m.next >= p.end {
+		return nil, false
+	}
+	switch n := len(m.idle); {
+	case n > 0: // the one that was used last, of which most is in a cache
+		x, m.idle = m.idle[n-1], m.idle[:n-1]
+	case m.made < piecesEach*(1+helpers()):
+		x = &piece{buf: make([]byte, pieceSize+overhang)}
+		m.made++
+	default:
+		return nil, true
+	}
+	onward := make(chan int64, 1)
+	x.begin, x.from, x.onward = m.next, m.from, onward
 	x.batches, x.done, x.stop = x.batches[:0], make(chan struct{}), false
-	begin, from, onward := p.next, p.from, make(chan int64, 1)
-	p.next, p.from = begin+pieceSize, onward
-	p.queue = append(p.queue, x)
-	go x.run(p.f, begin, p.end, from, onward)
-}
-
-// noMore is told instead of a position when the walk has ended.
-const noMore = -1
-
-func (x *piece) run(f vfs.File, begin, end int64, from <-chan int64, onward chan<- int64) {
-	defer close(x.done)
-	n, _ := f.ReadAt(x.buf[:min(pieceSize, end-begin)], begin) // what is missing is met again, with its error, by the Reader
-	first := <-from
-	if first == noMore {
-		x.stop = true
-		onward <- noMore
-		return
-	}
-	pos := first
-	for pos < begin+pieceSize && pos < end {
-		at := int(pos - begin)
-		n = x.fill(f, begin, end, n, at+record.HeaderSize)
-		size, ok := x.header(at, n)
-		if !ok {
-			x.stop = true
-			break
-		}
-		last := len(x.batches) - 1
-		if n = x.fill(f, begin, end, n, at+size); at+size > n {
-			x.stop, x.batches = true, x.batches[:last]
-			break
-		}
-		x.batches[last].start, x.batches[last].bytes = pos, x.buf[at:at+size:at+size]
-		pos += int64(size)
-	}
-	if x.stop {
-		onward <- noMore
-	} else {
-		onward <- pos
-	}
-	for i := range x.batches {
-		b := &x.batches[i]
-		if b.head.Magic > NewestMagic {
-			b.bytes[record.MagicOffset] = NewestMagic // in memory; no CRC covers it
-		}
-		b.valid = b.bytes.CheckCRC() == nil
-	}
-}
-
-// fill reads on so that the piece has its first want bytes, if there are so many and there is room, and returns how many it has.
-func (x *piece) fill(f vfs.File, begin, end int64, have, want int) int {
-	want = int(min(int64(want), int64(len(x.buf)), end-begin))
-	if want <= have || have < pieceSize {
-		return have
-	}
-	n, _ := f.ReadAt(x.buf[have:want], begin+int64(have))
-	return have + n
-}
-
-// header reads the header of the batch at byte at of the n bytes of the piece into a new element of batches; ok: there is one.
-func (x *piece) header(at, n int) (size int, ok bool) {
-	if n-at <= minimumTail {
-		return 0, false
-	}
-	h, err := parseHeader(x.buf[at:min(n, at+record.HeaderSize)])
-	if err != nil {
-		return 0, false
-	}
-	x.batches = append(x.batches, checked{head: h})
-	return h.SizeInBytes, true
+	m.next, m.from = m.next+pieceSize, onward
+	m.queue = append(m.queue, x)
+	return x, true
 }
 
 // take returns the next batch; nil when the Reader has to look by itself.
 func (p *pipeline) take() *checked {
-	for len(p.queue) > 0 {
-		x := p.queue[0]
-		<-x.done
-		if p.at < len(x.batches) {
-			p.at++
-			return &x.batches[p.at-1]
+	for {
+		if p.current != nil {
+			if p.at < len(p.current.batches) {
+				p.at++
+				return &p.current.batches[p.at-1]
+			}
+			if p.current.stop {
+				return nil
+			}
 		}
-		if x.stop {
+		if !p.advance() {
 			return nil
 		}
-		p.queue, p.at = p.queue[1:], 0
-		p.start(x)
 	}
-	return nil
+}
+
+// advance goes to the next piece; false at the end.
+func (p *pipeline) advance() bool {
+	p.recycle()
+	var x *piece
+	for {
+		if x = p.first(); x != nil && x.ready() {
+			break
+		}
+		more, _ := p.begin()
+		switch {
+		case more != nil:
+			more.run(p.f, p.end)
+		case x == nil:
+			return false
+		default:
+			<-x.done
+		}
+	}
+	p.mu.Lock()
+	p.mu.queue = p.mu.queue[1:]
+	p.mu.Unlock()
+	p.current, p.at = x, 0
+	return true
+}
+
+// first is the piece whose batches come next, if it was begun.
+func (p *pipeline) first() *piece {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.mu.queue) == 0 {
+		return nil
+	}
+	return p.mu.queue[0]
+}
+
+// recycle makes the current piece free. A helper that ran out of them goes on when half of all are: it is woken seldom.
+func (p *pipeline) recycle() {
+	if p.current == nil {
+		return
+	}
+	p.mu.Lock()
+	p.mu.idle = append(p.mu.idle, p.current)
+	wake := len(p.mu.idle) >= p.mu.made/2
+	p.mu.Unlock()
+	p.current = nil
+	if wake {
+		select {
+		case p.room <- struct{}{}:
+		default:
+		}
+	}
 }
 
 // close waits for the goroutines.
 func (p *pipeline) close() {
-	for _, x := range p.queue {
-		<-x.done
-	}
+	p.mu.Lock()
+	p.mu.closed = true
+	p.mu.Unlock()
+	close(p.room)
+	p.helpers.Wait()
 }

@@ -10,6 +10,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -109,6 +110,7 @@ func TestAheadEqualsSerial(t *testing.T) {
 			}
 		}
 		f := open(t, log)
+		processors(t, 1+r.IntN(4))
 		want, got := serial(f), walk(NewReader(f, 0, f.SizeInBytes))
 		for i := range min(len(got), len(want)) {
 			if got[i] != want[i] {
@@ -118,6 +120,49 @@ func TestAheadEqualsSerial(t *testing.T) {
 		if len(got) != len(want) {
 			t.Fatalf("%d lines, want %d", len(got), len(want))
 		}
+	}
+}
+
+// processors sets how many goroutines read, until the test ends.
+func processors(t *testing.T, n int) {
+	before := runtime.GOMAXPROCS(n)
+	t.Cleanup(func() { runtime.GOMAXPROCS(before) })
+}
+
+// LGF-2: however long a batch is looked at, those that read ahead do not go on without end.
+func TestAheadIsBounded(t *testing.T) {
+	for _, n := range []int{1, 3} {
+		processors(t, n)
+		most := piecesEach * n
+		log, _ := logOf(slices.Repeat([]int{64 << 10}, (most+4)*pieceSize/(64<<10))...)
+		f := open(t, log)
+		r := NewReader(f, 0, f.SizeInBytes)
+		for range 3 {
+			if !r.Next() {
+				t.Fatal(r.Err())
+			}
+		}
+		for { // the test does what the helpers may, until no piece is free
+			x, left := r.ahead.begin()
+			if !left {
+				t.Fatal("all of the file was begun")
+			}
+			if x == nil {
+				break
+			}
+			x.run(r.ahead.f, r.ahead.end)
+		}
+		if made := r.ahead.mu.made; made != most {
+			t.Errorf("%d pieces, want %d", made, most)
+		}
+		n := 3
+		for r.Next() {
+			n++
+		}
+		if want := len(log) / len(batch(0, 64<<10)); r.Err() != nil || n < want-1 || r.Position() != f.SizeInBytes {
+			t.Errorf("%d batches of %d, up to byte %d of %d: %v", n, want, r.Position(), f.SizeInBytes, r.Err())
+		}
+		r.Close()
 	}
 }
 

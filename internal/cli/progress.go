@@ -17,8 +17,9 @@ type progress struct {
 	printed bool
 }
 
-// progressEvery is how often the line changes, progressAfter when it appears.
+// progressEvery is how often the line changes, progressAfter when it appears; the clock is looked at every progressStep bytes.
 const (
+	progressStep  = 1 << 20
 	progressEvery = 200 * time.Millisecond
 	progressAfter = time.Second
 )
@@ -35,8 +36,9 @@ func newProgress(w io.Writer, off bool) *progress {
 
 // add counts n more bytes.
 func (p *progress) add(n int64) {
+	before := p.bytes / progressStep
 	p.bytes += n
-	if p.w == nil {
+	if p.w == nil || p.bytes/progressStep == before {
 		return
 	}
 	now := time.Now()
