@@ -112,9 +112,8 @@ func openBench(b *testing.B, h *vfs.Handles, path string) *Offset {
 }
 
 // targets returns random relative offsets, of the whole index or of its last 8 KiB.
-func targets(n int, tail bool) []uint32 {
+func targets(n int, tail bool) (list [4096]uint32) {
 	r := rand.New(rand.NewPCG(1, 2))
-	list := make([]uint32, 4096)
 	for i := range list {
 		if tail {
 			list[i] = uint32(3*n - 1 - r.IntN(3*warmBytes/offsetEntry))

@@ -109,17 +109,54 @@ func (x *Offset) Lookup(target record.Offset) (record.Offset, Position, error) {
 	return x.entry(v.first+at, heap[at*offsetEntry:])
 }
 
+// guessedEntries is how many entries are searched first, around where the answer would be if offsets rose evenly.
+const guessedEntries = 16
+
 // lastOffsetEntry returns the index of the last of the given entries whose relative offset is at most rel, -1 when there
-// is none. The halves are chosen without a branch, which no processor could predict.
+// is none. Batches of one producer are much alike, so that the guess nearly always holds and saves a third of the time;
+// when it does not, two comparisons were wasted.
 func lastOffsetEntry(entries []byte, rel int64) int {
+	at := guessedOffset(entries, rel)
+	if at < 0 {
+		return lastOffsetAmong(entries, rel)
+	}
+	// Quarters, since three loads at once take as long as one. The first entry is not beyond rel.
+	at += 4 * (3 + beyond(entries, at+4, rel) + beyond(entries, at+8, rel) + beyond(entries, at+12, rel))
+	return at + 3 + beyond(entries, at+1, rel) + beyond(entries, at+2, rel) + beyond(entries, at+3, rel)
+}
+
+// guessedOffset returns the first of guessedEntries entries among which the answer is, -1 when it is not where it was
+// looked for. Entries that do not rise lead to one answer or the other, never out of bounds (IDX-5).
+func guessedOffset(entries []byte, rel int64) int {
+	last := len(entries)/offsetEntry - 1
+	if last < 4*guessedEntries {
+		return -1
+	}
+	from, to := relativeAt(entries, 0), relativeAt(entries, last)
+	guess := int(float32(rel-from) / float32(to-from) * float32(last))
+	at := max(min(guess, last-guessedEntries/2), guessedEntries/2) - guessedEntries/2
+	if relativeAt(entries, at) > rel || relativeAt(entries, at+guessedEntries) <= rel {
+		return -1
+	}
+	return at
+}
+
+// lastOffsetAmong is a binary search. The halves are chosen without a branch, which no processor could predict.
+func lastOffsetAmong(entries []byte, rel int64) int {
 	at, n := -1, len(entries)/offsetEntry // the answer is among at, … at+n
 	for n > 0 {
 		half := (n + 1) / 2
-		ahead := rel - int64(int32(binary.BigEndian.Uint32(entries[(at+half)*offsetEntry:])))
-		at += half &^ int(ahead>>63) // all ones when the entry is beyond rel
+		at += half &^ beyond(entries, at+half, rel)
 		n -= half
 	}
 	return at
+}
+
+// beyond is -1, all ones, when entry i is beyond rel, else 0.
+func beyond(entries []byte, i int, rel int64) int { return int((rel - relativeAt(entries, i)) >> 63) }
+
+func relativeAt(entries []byte, i int) int64 {
+	return int64(int32(binary.BigEndian.Uint32(entries[i*offsetEntry:])))
 }
 
 // lookupCold is Lookup among the entries that are in the file.
