@@ -46,21 +46,27 @@ func (b *ballast) fill() error {
 	if err != nil {
 		return err
 	}
-	data := make([]byte, b.size)
-	fillRandom(data) // a file system that compresses must keep room for it too
-	_, err = f.WriteAt(data, 0)
-	if err = errors.Join(err, f.Close()); err != nil {
+	if err = errors.Join(writeRandom(f, b.size), f.Close()); err != nil {
 		return errors.Join(err, b.fs.Remove(b.path))
 	}
 	b.there = true
 	return nil
 }
 
-func fillRandom(data []byte) {
+// writeRandom fills the first bytes of a file so that a file system that compresses must keep room for them too. It does
+// so in pieces: most of what an idle broker has in memory would be the ballast.
+func writeRandom(f vfs.File, bytes int) error {
 	r := rand.NewPCG(1, 2)
-	for ; len(data) >= 8; data = data[8:] {
-		binary.LittleEndian.PutUint64(data, r.Uint64())
+	piece := make([]byte, 64<<10)
+	for at := 0; at < bytes; at += len(piece) {
+		for i := 0; i < len(piece); i += 8 {
+			binary.LittleEndian.PutUint64(piece[i:], r.Uint64())
+		}
+		if _, err := f.WriteAt(piece[:min(len(piece), bytes-at)], int64(at)); err != nil {
+			return err
+		}
 	}
+	return nil
 }
 
 // drop removes the file; true: there was one, so there is room now.

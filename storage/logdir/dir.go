@@ -48,6 +48,8 @@ type dir struct {
 	unloaded map[record.TopicPartition]error
 	// listed: Load knows what the directory holds. loaded: every partition in it was handled.
 	listed, loaded atomic.Bool
+	// renamed: Load has set strays aside and must sync the directory.
+	renamed atomic.Bool
 
 	// room is guarded by Manager.mu; refuse is why clients may not append, nil: they may (DIR-8).
 	room   room

@@ -165,9 +165,12 @@ func (m *Manager) loadDir(ctx context.Context, d *dir, plan []job, want Want) {
 	if ctx.Err() != nil || d.err() != nil {
 		return
 	}
-	if err := m.o.FS.SyncDir(d.path); err != nil { // strays were renamed
-		m.failDir(d, err)
-		return
+	// RemoveCleanShutdown has synced whatever a killed process left here.
+	if d.renamed.Load() {
+		if err := m.o.FS.SyncDir(d.path); err != nil {
+			m.failDir(d, err)
+			return
+		}
 	}
 	m.mu.RLock()
 	count, left := len(d.logs), len(d.unloaded)
@@ -250,6 +253,7 @@ func (m *Manager) setAside(d *dir, j job) error {
 	if err := m.o.FS.Rename(d.file(j.name), path); err != nil {
 		return err
 	}
+	d.renamed.Store(true)
 	m.handled(d, j)
 	m.report(Event{Kind: StrayFound, Dir: d.path, Path: path, TopicPartition: j.tp})
 	return nil
