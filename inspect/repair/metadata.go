@@ -1,9 +1,7 @@
 package repair
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
 	"path/filepath"
 
 	"github.com/samsalog/samsa/inspect/verify"
@@ -16,6 +14,10 @@ import (
 // Metadata is what the metadata log says, as far as a repair asks.
 type Metadata struct {
 	Topics []Topic
+	// Brokers are the brokers that are registered, with the ids of their log directories; none before Apache Kafka 3.7.
+	Brokers map[int32][]record.UUID
+	// Voters are the controllers, with the ids of their metadata directories; zero: not known.
+	Voters map[int32]record.UUID
 }
 
 // Topic is a topic that exists.
@@ -24,25 +26,26 @@ type Topic struct {
 	ID   record.UUID
 	// Compacted: its cleanup.policy has compact, so that its oldest segments hold the only copy of what is current.
 	Compacted bool
-	// Partitions by number.
-	Partitions []Placement
+	// Partitions are the replicas of each, by number.
+	Partitions [][]Replica
 }
 
-// Placement is where a partition's replica of this node lies.
-type Placement struct {
-	// Here: this node has one.
-	Here bool
-	// Dir is the id of its log directory; reserved: not known.
+// Replica is where a replica of a partition lies.
+type Replica struct {
+	Node int32
+	// Dir is the id of the log directory; reserved: not known.
 	Dir record.UUID
 }
 
 // metadataTopicID is the id that every cluster's metadata log has.
 func metadataTopicID() record.UUID { return record.UUID{15: 1} }
 
-// known is Metadata by name and id, and whose directory this is.
+// known is Metadata by name and id, and whose directory this is: checkpoint.NoNodeID and zero when it does not tell.
 type known struct {
+	*Metadata
 	byName map[string]*Topic
 	byID   map[record.UUID]*Topic
+	node   int32
 	dir    record.UUID
 }
 
@@ -60,18 +63,16 @@ func (p *planner) ask() error {
 		return nil
 	}
 	p.known = m.index()
-	meta, err := checkpoint.ReadMetaProperties(p.o.FS, filepath.Join(p.o.Dir, checkpoint.MetaPropertiesFile))
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil // verify tells
+	if meta, err := verify.ReadMeta(p.o.FS, p.o.Dir); err == nil {
+		p.known.node, p.known.dir = meta.NodeID, meta.DirectoryID
 	}
-	p.known.dir = meta.DirectoryID
 	return nil
 }
 
 const metadataDir = "__cluster_metadata-0"
 
 func (m *Metadata) index() *known {
-	k := &known{byName: map[string]*Topic{}, byID: map[record.UUID]*Topic{}}
+	k := &known{Metadata: m, node: checkpoint.NoNodeID, byName: map[string]*Topic{}, byID: map[record.UUID]*Topic{}}
 	for i := range m.Topics {
 		k.byName[m.Topics[i].Name], k.byID[m.Topics[i].ID] = &m.Topics[i], &m.Topics[i]
 	}
@@ -82,10 +83,21 @@ func (p *planner) tell(f verify.Finding) { p.plan.Findings = append(p.plan.Findi
 
 // belongs reports whether partition n of a topic has its replica in this directory.
 func (k *known) belongs(t *Topic, n int32) bool {
-	if n < 0 || int(n) >= len(t.Partitions) || !t.Partitions[n].Here {
-		return false
+	dir, ok := t.at(n, k.node)
+	return ok && dir == k.dir && !k.dir.IsZero()
+}
+
+// at is the directory in which a node has partition n of the topic, if it has it.
+func (t *Topic) at(n, node int32) (record.UUID, bool) {
+	if n < 0 || int(n) >= len(t.Partitions) {
+		return record.UUID{}, false
 	}
-	return t.Partitions[n].Dir == k.dir && !k.dir.IsZero()
+	for _, r := range t.Partitions[n] {
+		if r.Node == node {
+			return r.Dir, true
+		}
+	}
+	return record.UUID{}, false
 }
 
 // idOf is the id of the topic of a partition directory: what the metadata log says, or else what the directories of other

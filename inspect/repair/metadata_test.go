@@ -31,11 +31,14 @@ func cluster(t testing.TB, fsys vfs.FS) *Metadata {
 	if err != nil {
 		t.Fatal(err)
 	}
-	here := Placement{Here: true, Dir: meta.DirectoryID}
+	at := func(node int32, dir record.UUID) []Replica {
+		return []Replica{{Node: 7, Dir: record.UUID{7, 7}}, {Node: node, Dir: dir}}
+	}
+	here := func() []Replica { return at(meta.NodeID, meta.DirectoryID) }
 	return &Metadata{Topics: []Topic{
-		{Name: "made", ID: id(t, fsys, "/data/made-0"), Partitions: []Placement{here, {Here: true, Dir: record.UUID{9}}, {}}},
-		{Name: "trimmed", ID: id(t, fsys, "/data/trimmed-0"), Partitions: []Placement{here, here, here}},
-		{Name: "txn", ID: id(t, fsys, "/data/txn-0"), Compacted: true, Partitions: []Placement{here}},
+		{Name: "made", ID: id(t, fsys, "/data/made-0"), Partitions: [][]Replica{here(), at(meta.NodeID, record.UUID{9}), at(8, record.UUID{9})}},
+		{Name: "trimmed", ID: id(t, fsys, "/data/trimmed-0"), Partitions: [][]Replica{here(), here(), here()}},
+		{Name: "txn", ID: id(t, fsys, "/data/txn-0"), Compacted: true, Partitions: [][]Replica{here()}},
 	}}
 }
 
@@ -133,8 +136,8 @@ func TestStraysThatStay(t *testing.T) {
 	}{
 		"the topic is gone":            {func(_ *testing.T, _ *vfs.Mem, m *Metadata) { m.Topics = m.Topics[1:] }, false},
 		"the topic was created anew":   {func(_ *testing.T, _ *vfs.Mem, m *Metadata) { m.Topics[0].ID = record.UUID{7} }, false},
-		"another directory has it":     {func(_ *testing.T, _ *vfs.Mem, m *Metadata) { m.Topics[0].Partitions[0].Dir = record.UUID{8} }, false},
-		"another node has it":          {func(_ *testing.T, _ *vfs.Mem, m *Metadata) { m.Topics[0].Partitions[0].Here = false }, false},
+		"another directory has it":     {func(_ *testing.T, _ *vfs.Mem, m *Metadata) { m.Topics[0].Partitions[0][1].Dir = record.UUID{8} }, false},
+		"another node has it":          {func(_ *testing.T, _ *vfs.Mem, m *Metadata) { m.Topics[0].Partitions[0][1].Node = 8 }, false},
 		"there is no such partition":   {func(_ *testing.T, _ *vfs.Mem, m *Metadata) { m.Topics[0].Partitions = nil }, false},
 		"whose directory is not known": {func(t *testing.T, fsys *vfs.Mem, _ *Metadata) { remove(t, fsys, "/data/meta.properties") }, false},
 		"another log has its place":    {func(t *testing.T, fsys *vfs.Mem, _ *Metadata) { rolled(t, fsys) }, true},

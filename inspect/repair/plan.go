@@ -23,6 +23,11 @@ type Options struct {
 	FS vfs.FS
 	// Dir is a log directory, or a partition directory.
 	Dir string
+	// Others are the other log directories of the node. They, ClusterID and NodeID, where somebody gives them ("" and nil:
+	// nobody does), help to tell whose directory this is when its meta.properties does not.
+	Others    []string
+	ClusterID string
+	NodeID    *int32
 	// Leftovers takes files away that a deletion, compaction or write has left.
 	Leftovers bool
 	// Metadata tells what the metadata log of the cluster says, whenever a plan is made; nil, or a nil result: it is not known.
@@ -108,6 +113,7 @@ func MakePlan(ctx context.Context, o Options) (*Plan, error) {
 	if err := p.ask(); err != nil {
 		return nil, err
 	}
+	p.whose()
 	for _, s := range p.states {
 		p.stray(s)
 	}

@@ -116,12 +116,12 @@ func (o *Options) logDir(ctx context.Context, sum *Summary, emit func(Finding)) 
 			dirs++
 		}
 	}
-	meta := filepath.Join(o.Path, checkpoint.MetaPropertiesFile)
-	_, err = checkpoint.ReadMetaProperties(o.FS, meta)
+	_, err = ReadMeta(o.FS, o.Path)
 	if errors.Is(err, fs.ErrNotExist) && dirs == 0 {
 		return fmt.Errorf("%s: %w", o.Path, ErrNothing)
 	}
 	if err != nil {
+		meta := filepath.Join(o.Path, checkpoint.MetaPropertiesFile)
 		emit(about(MetaProperties, Error, meta, err.Error(), "A broker does not start: it does not know whose directory this is"))
 	}
 	var held []Finding
@@ -175,6 +175,16 @@ func (o *Options) dirEntry(ctx context.Context, e fs.DirEntry, facts *dirFacts, 
 		return nil
 	}
 	return err
+}
+
+// ReadMeta reads the meta.properties of a log directory. One that says nothing, such as an empty file, is an error too.
+func ReadMeta(fsys vfs.FS, dir string) (checkpoint.MetaProperties, error) {
+	path := filepath.Join(dir, checkpoint.MetaPropertiesFile)
+	meta, err := checkpoint.ReadMetaProperties(fsys, path)
+	if err == nil && meta.ClusterID == "" && meta.NodeID == checkpoint.NoNodeID {
+		err = fmt.Errorf("%s: %w: it names neither cluster nor node", path, checkpoint.ErrFormat)
+	}
+	return meta, err
 }
 
 // Partitions lists the partition directories of a log directory, by name.

@@ -157,6 +157,7 @@ func rules(at []int) []planted {
 		{"a recovery point behind the end", write("recovery-point-offset-checkpoint", "0\n1\nmade 0 125\n"), []string{"error checkpoint-range " + third + " 120-124"}},
 		{"a log start behind the end", write("log-start-offset-checkpoint", "0\n1\nmade 0 200\n"), []string{"error checkpoint-range " + third}},
 		{"no meta.properties", lose("meta.properties"), []string{"error meta-properties meta.properties"}},
+		{"meta.properties that says nothing", write("meta.properties", "#\n#Sun Nov 29 23:38:27 UTC 2026\nnode.id=1\n"), []string{"error meta-properties meta.properties"}},
 		{"meta.properties that makes no sense", write("meta.properties", "version=9\n"), []string{"error meta-properties meta.properties"}},
 		{"a directory that is none", write("backup/file", ""), []string{"error directory-name backup"}},
 		{"leftovers", func(t *testing.T, fsys *vfs.Mem) {

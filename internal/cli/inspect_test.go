@@ -25,7 +25,12 @@ func offline(t *testing.T, status int, args ...string) (stdout, stderr string) {
 // with runs a broker on a directory as long as f does.
 func with(t *testing.T, dir string, f func(s shell)) {
 	t.Helper()
-	b, err := samsa.Start(t.Context(), samsa.Config{Dirs: []string{dir}, Listen: "127.0.0.1:0"})
+	withDirs(t, []string{dir}, f)
+}
+
+func withDirs(t *testing.T, dirs []string, f func(s shell)) {
+	t.Helper()
+	b, err := samsa.Start(t.Context(), samsa.Config{Dirs: dirs, Listen: "127.0.0.1:0"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -125,4 +130,61 @@ func TestRepairCommandRefuses(t *testing.T) {
 	if contains(t, errs, "Nothing to repair."); out != "" {
 		t.Error(out)
 	}
+}
+
+// A node's directories that have lost their meta.properties, one after the other and both, get them back: from each other, from
+// the metadata log, and from a person who knows the cluster id. The broker then serves all that it did.
+func TestRepairOfMetaProperties(t *testing.T) {
+	root := t.TempDir()
+	a, b := filepath.Join(root, "a"), filepath.Join(root, "b")
+	both := a + "," + b
+	dirs := []string{a, b}
+	withDirs(t, dirs, func(s shell) {
+		s.ok("", "topics", "create", "t", "--partitions", "4")
+		s.ok("k1:one\nk2:two\nk3:three\nk4:four\nk5:five\n", "produce", "t", "--key-separator", ":", "--quiet")
+	})
+	path := func(dir string) string { return filepath.Join(dir, "meta.properties") }
+	lines := func(dir string) string { // without the date
+		text, err := os.ReadFile(path(dir))
+		if err != nil {
+			t.Fatal(err)
+		}
+		all := strings.SplitN(string(text), "\n", 3)
+		return all[2]
+	}
+	want := map[string]string{a: lines(a), b: lines(b)}
+	_, cluster, _ := strings.Cut(want[a], "cluster.id=")
+	cluster = strings.TrimSpace(cluster)
+	for _, c := range []struct {
+		name    string
+		lost    []string
+		repairs [][]string
+	}{
+		{"the one with the metadata log", []string{a}, [][]string{{a, "--log-dirs", both}}},
+		{"the other", []string{b}, [][]string{{b, "--metadata", a}}},
+		{"both", dirs, [][]string{{a, "--cluster-id", cluster}, {b, "--log-dirs", both}}},
+	} {
+		for _, dir := range c.lost {
+			if err := os.Remove(path(dir)); err != nil {
+				t.Fatal(err)
+			}
+			out, _ := offline(t, exitFindings, "verify", dir)
+			contains(t, out, "meta-properties")
+			if out, errs := offline(t, exitOK, "repair", dir, "--yes"); !strings.Contains(out, "It cannot be written again") || !strings.Contains(errs, "Nothing that could be done here") {
+				t.Errorf("%s\n%s", out, errs)
+			}
+		}
+		for _, args := range c.repairs {
+			offline(t, exitOK, append([]string{"repair", "--yes"}, args...)...)
+		}
+		for _, dir := range dirs {
+			if got := lines(dir); got != want[dir] {
+				t.Errorf("%s: %s has\n%s, had\n%s", c.name, dir, got, want[dir])
+			}
+			offline(t, exitOK, "verify", dir)
+		}
+	}
+	withDirs(t, dirs, func(s shell) {
+		contains(t, s.ok("", "consume", "t", "--to", "end"), "one", "two", "three", "four", "five")
+	})
 }

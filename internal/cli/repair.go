@@ -2,10 +2,14 @@ package cli
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
 
 	"github.com/spf13/cobra"
 
 	"github.com/samsalog/samsa/inspect/repair"
+	"github.com/samsalog/samsa/storage/checkpoint"
 	"github.com/samsalog/samsa/vfs"
 )
 
@@ -15,6 +19,8 @@ type repairFlags struct {
 	yes, dryRun, asJSON bool
 	undo                string
 	metadata            string
+	logDirs             []string
+	nodeID              int32
 	free, aside         string
 }
 
@@ -33,8 +39,13 @@ out is saved beside the partitions, and a journal tells how to put it back:
 
 What topics there are, with which ids and settings, is read from the metadata
 log: that of DIR, or of --metadata if it lies in another log directory of the
-broker. It is needed to bring back partitions that were set aside (-stray) and
+broker (--log-dirs will do too). It is needed to bring back partitions that were set aside (-stray) and
 to tell which topics are compacted.
+
+A meta.properties that is lost is made again where everything that tells of it
+agrees: what is left of it, the metadata log, and the broker's other directories,
+which --log-dirs names. The cluster id stands in no log: if no directory tells it,
+it has to be given.
 
 --free makes room on a full disk instead: leftovers, then the oldest sealed
 segments of topics that are not compacted, are moved to --aside, a directory on
@@ -63,6 +74,9 @@ that was interrupted is continued by the same command.`,
 	flags.BoolVar(&f.dryRun, "dry-run", false, "only show the plan; this is the default")
 	flags.BoolVar(&f.options.Leftovers, "leftovers", false, "also take away files that deletions, compaction or writes have left")
 	flags.StringVar(&f.metadata, "metadata", "", "the log `DIRECTORY` with the metadata log, if it is not DIR")
+	flags.StringSliceVar(&f.logDirs, "log-dirs", nil, "the log `DIRECTORIES` of the broker, with commas, to learn from the others whose DIR is")
+	flags.StringVar(&f.options.ClusterID, "cluster-id", "", "the cluster's `ID`, for a meta.properties that is lost")
+	flags.Int32Var(&f.nodeID, "node-id", checkpoint.NoNodeID, "the node's `ID`, for a meta.properties that is lost")
 	flags.StringVar(&f.free, "free", "", "make room until so many `BYTES` are free, as 20G; does nothing else")
 	flags.StringVar(&f.aside, "aside", "", "the `DIRECTORY` on another disk that --free moves segments to")
 	flags.StringVar(&f.undo, "undo", "", "take the repair of this `JOURNAL` back")
@@ -93,10 +107,11 @@ func (f *repairFlags) run(cmd *cobra.Command, dir string) error {
 		}
 		o.Free = &repair.Free{Bytes: bytes, Aside: f.aside}
 	}
-	at := f.metadata
-	if at == "" {
-		at = dir
+	if f.nodeID >= 0 {
+		o.NodeID = &f.nodeID
 	}
+	o.Others = slices.DeleteFunc(append(f.logDirs, f.metadata), func(d string) bool { return d == "" || filepath.Clean(d) == filepath.Clean(dir) })
+	at := f.metadataDir(dir, o.Others)
 	o.Metadata = func() (*repair.Metadata, error) {
 		k, err := lookAround(vfs.NewOS(), at)
 		if k == nil || err != nil {
@@ -113,6 +128,19 @@ func (f *repairFlags) run(cmd *cobra.Command, dir string) error {
 	}
 	showPlan(cmd, plan, f.asJSON)
 	return nil
+}
+
+// metadataDir is the log directory with the metadata log: the one that was named, or that of dir and others which has one.
+func (f *repairFlags) metadataDir(dir string, others []string) string {
+	if f.metadata != "" {
+		return f.metadata
+	}
+	for _, d := range append([]string{dir}, others...) {
+		if _, err := os.Stat(filepath.Join(d, metadataLog)); err == nil {
+			return d
+		}
+	}
+	return dir
 }
 
 func showAction(cmd *cobra.Command, a repair.Action, asJSON bool) {
@@ -132,14 +160,26 @@ func showPlan(cmd *cobra.Command, plan *repair.Plan, asJSON bool) {
 	for _, a := range plan.Actions {
 		showAction(cmd, a, asJSON)
 	}
+	showFindings(cmd, plan, asJSON)
+	showShort(cmd, plan)
+	if len(plan.Actions) > 0 {
+		fmt.Fprintf(cmd.ErrOrStderr(), "%s planned; nothing was changed. Repeat with --yes to carry it out.\n", count(int64(len(plan.Actions)), "action"))
+		return
+	}
+	showNothing(cmd, plan)
+}
+
+// showFindings says what cannot be repaired.
+func showFindings(cmd *cobra.Command, plan *repair.Plan, asJSON bool) {
 	out := findingPrinter(cmd, asJSON)
 	for _, f := range plan.Findings {
 		out(f)
 	}
-	showShort(cmd, plan)
+}
+
+// showNothing says that there is nothing to do.
+func showNothing(cmd *cobra.Command, plan *repair.Plan) {
 	switch {
-	case len(plan.Actions) > 0:
-		fmt.Fprintf(cmd.ErrOrStderr(), "%s planned; nothing was changed. Repeat with --yes to carry it out.\n", count(int64(len(plan.Actions)), "action"))
 	case len(plan.Findings) > 0:
 		fmt.Fprintln(cmd.ErrOrStderr(), "Nothing that could be done here; what is missing is listed above.")
 	case plan.Short == 0:
@@ -156,10 +196,13 @@ func showShort(cmd *cobra.Command, plan *repair.Plan) {
 
 func doRepair(cmd *cobra.Command, o repair.Options, asJSON bool) error {
 	result, err := repair.Run(cmd.Context(), o, func(a repair.Action) { showAction(cmd, a, asJSON) })
+	if result != nil && result.Plan != nil {
+		showFindings(cmd, result.Plan, asJSON)
+	}
 	if result != nil && result.Journal != "" {
 		fmt.Fprintf(cmd.ErrOrStderr(), "%s done. To take it back: samsa repair --undo %s\n", count(int64(len(result.Done)), "action"), result.Journal)
 	} else if err == nil {
-		fmt.Fprintln(cmd.ErrOrStderr(), "Nothing to repair.")
+		showNothing(cmd, result.Plan)
 	}
 	if err != nil {
 		return withHint(err, "A broker that runs on the directory has to be stopped first; an interrupted repair is continued by the same command.")

@@ -26,6 +26,8 @@ type Found struct {
 	// quorum-state name; nil when none does.
 	KRaftVersion int16
 	Voters       []int32
+	// VoterDirectories are the ids of the metadata directories of Voters; zero where no voter set tells.
+	VoterDirectories map[int32]record.UUID
 	// Cut is the tail that a start will cut off, as Kafka does; nil when every byte belongs to a whole batch.
 	Cut *Cut
 
@@ -97,7 +99,8 @@ func (r *reading) found() (*Found, error) {
 	}
 	f := &Found{
 		Image: img, New: r.segments == 0 && r.image.Offset < 0, Snapshot: r.image.Offset + 1, EndOffset: max(r.end, r.image.Offset+1),
-		LeaderEpoch: r.newestEpoch(), KRaftVersion: r.quorum.kraftVersion, Voters: r.quorum.voterIDs(r.state), Cut: r.cut, reading: r,
+		LeaderEpoch: r.newestEpoch(), KRaftVersion: r.quorum.kraftVersion, Voters: r.quorum.voterIDs(r.state),
+		VoterDirectories: r.quorum.directories(r.state), Cut: r.cut, reading: r,
 	}
 	return f, nil
 }

@@ -71,6 +71,20 @@ func (q *quorum) check(node int32, directory record.UUID, state *quorumState) er
 	return nil
 }
 
+// directories are the metadata directories of the voters; zero where no voter set tells.
+func (q *quorum) directories(state *quorumState) map[int32]record.UUID {
+	all := map[int32]record.UUID{}
+	for _, id := range q.voterIDs(state) {
+		all[id] = record.UUID{}
+	}
+	if q.voters != nil {
+		for _, v := range q.voters.Voters {
+			all[v.VoterID] = v.VoterDirectoryID
+		}
+	}
+	return all
+}
+
 // voterIDs are the voters that are known: the newest that a control record names, or those of quorum-state.
 func (q *quorum) voterIDs(state *quorumState) []int32 {
 	if q.voters == nil {

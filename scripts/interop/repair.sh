@@ -5,12 +5,12 @@ if [ -n "$given_broker" ]; then skip "BROKER is not ours: its directory cannot b
 build_samsa || { bad "samsa does not build"; return 0; }
 repaired=$out/repaired
 rm -rf "$repaired"; mkdir -p "$repaired" "$out/dump"
-small=
+small= topics="rolled several txn"
 
 # served ADDR FILE: everything in the topics of people, one JSON object a line, sorted.
 served() {
   local topic
-  for topic in rolled several txn; do timeout "$step_timeout" "$samsa" consume "$topic" --bootstrap "$1" --to end --json; done | sort >"$2"
+  for topic in $topics; do timeout "$step_timeout" "$samsa" consume "$topic" --bootstrap "$1" --to end --json; done | sort >"$2"
 }
 # flip FILE BYTE: changes one bit.
 flip() {
@@ -82,3 +82,37 @@ printf 'torn write' >>"$(segment 4).log"
 dd if=/dev/zero of="$dir/several-0/00000000000000000000.index" bs=8 count=1 conv=notrunc status=none
 mv "$dir/several-1" "$dir/several-1.0123456789abcdef0123456789abcdef-stray"; rm "$dir/several-1.0123456789abcdef0123456789abcdef-stray/partition.metadata"
 accepts "killed" 400
+
+# A node with two log directories, of which one after the other loses its meta.properties, and then both.
+dir=$repaired/two-a other=$repaired/two-b topics=several
+start_samsa "$dir" 127.0.0.1:0 --dir "$other" || { bad "the broker did not start"; return 0; }
+"$samsa" topics create several --partitions 6 --bootstrap "$broker_addr" >>"$log" 2>&1
+seq 1 3000 | sed 's/.*/key&:value &/' | "$samsa" produce several --bootstrap "$broker_addr" --key-separator : --quiet >>"$log" 2>&1
+served "$broker_addr" "$repaired/two.whole"
+cluster=$(sed -n 's/^cluster.id=//p' "$dir/meta.properties")
+stop_process "$broker_pid"
+# lines DIR: its meta.properties without the date.
+lines() { grep -v '^#' "$1/meta.properties"; }
+was_a=$(lines "$dir") was_b=$(lines "$other")
+rm "$dir/meta.properties"
+check "meta.properties beside the metadata log" "$samsa" repair "$dir" --yes --log-dirs "$dir,$other"
+head -c 60 "$other/meta.properties" >"$other/cut" && mv "$other/cut" "$other/meta.properties"
+check "meta.properties that was cut" "$samsa" repair "$other" --yes --log-dirs "$dir,$other"
+rm "$dir/meta.properties" "$other/meta.properties"
+check "meta.properties of both: the first" "$samsa" repair "$dir" --yes --cluster-id "$cluster"
+check "meta.properties of both: the second" "$samsa" repair "$other" --yes --metadata "$dir"
+if [ "$(lines "$dir")" = "$was_a" ] && [ "$(lines "$other")" = "$was_b" ]; then ok "meta.properties: as before"; else lines "$dir" >>"$log"; lines "$other" >>"$log"; bad "meta.properties: not as before"; fi
+# whole ADDR WHO: everything is served.
+whole() {
+  served "$1" "$dir.served"
+  if cmp -s "$repaired/two.whole" "$dir.served"; then ok "$2 serves all $(wc -l <"$dir.served") records"; else bad "$2: $(wc -l <"$dir.served") records of $(wc -l <"$repaired/two.whole")"; fi
+}
+if start_samsa "$dir" 127.0.0.1:0 --dir "$other"; then ok "Samsa starts on both"; else bad "Samsa starts on both"; return 0; fi
+whole "$broker_addr" Samsa
+stop_process "$broker_pid"
+port=$(free_port)
+if kafka_settings="log.dirs=$dir,$other" start_kafka "$dir" "$port"; then ok "Apache Kafka starts on both"; else bad "Apache Kafka starts on both"; return 0; fi
+whole "127.0.0.1:$port" "Apache Kafka"
+stop_process "$kafka_pid"
+if grep -E ' (ERROR|FATAL) ' "$out/kafka-$port/kafka.log" >>"$log"; then bad "Apache Kafka logged an error"; else ok "Apache Kafka logged no error"; fi
+if [ -z "$(find "$dir" "$other" -maxdepth 1 -name '*-stray')" ]; then ok "Apache Kafka set nothing aside"; else bad "Apache Kafka set something aside"; fi

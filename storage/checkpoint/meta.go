@@ -74,6 +74,11 @@ func parseMeta(data []byte) (MetaProperties, error) {
 
 // WriteMetaProperties replaces meta.properties at path; now goes into its date line.
 func WriteMetaProperties(fsys vfs.FS, path string, meta MetaProperties, now time.Time) error {
+	return WriteAtomic(fsys, path, meta.Text(now))
+}
+
+// Text is what the file holds; now goes into its date line.
+func (meta MetaProperties) Text(now time.Time) []byte {
 	node := strconv.Itoa(int(meta.NodeID))
 	var props []Property
 	if meta.Version == 0 {
@@ -90,5 +95,5 @@ func WriteMetaProperties(fsys vfs.FS, path string, meta MetaProperties, now time
 	if meta.ClusterID != "" {
 		props = append(props, Property{"cluster.id", meta.ClusterID})
 	}
-	return WriteAtomic(fsys, path, AppendProperties(nil, "", now, props))
+	return AppendProperties(nil, "", now, props)
 }
