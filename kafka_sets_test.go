@@ -48,7 +48,7 @@ func TestKafkasDirectories(t *testing.T) {
 			compareTransactions(t, admin)
 			features := finalizedFeatures(t, admin)
 			for name, want := range c.features {
-				if got, told := features[name]; got != want && (told || name != "share.version") { // told when share groups can be joined
+				if got := features[name]; got != want {
 					t.Errorf("%s: %d, want %d", name, got, want)
 				}
 			}
@@ -175,9 +175,6 @@ func compareGroups(t *testing.T, admin *kadm.Client, want []string) {
 		t.Fatal(err)
 	}
 	got := slices.Sorted(slices.Values(listed.Groups()))
-	if !slices.Contains(got, "share-group") { // listed when share groups can be joined
-		want = slices.DeleteFunc(slices.Clone(want), func(g string) bool { return g == "share-group" })
-	}
 	if !slices.Equal(got, want) {
 		t.Errorf("groups %v, want %v", got, want)
 	}

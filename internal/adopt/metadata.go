@@ -59,12 +59,6 @@ type Broker struct {
 	Fenced bool  `json:"fenced"`
 }
 
-// Kept is a kind of metadata that is kept and not acted on.
-type Kept struct {
-	What  string `json:"what"`
-	Count int    `json:"count"`
-}
-
 func (l *looker) metadata(context.Context) error {
 	m := &Metadata{Directory: l.MetadataDir, Configs: map[string]map[string]string{}}
 	if l.r.Era != "kraft" && !slices.ContainsFunc(l.r.Directories, func(d *Directory) bool { return d.Metadata }) {
@@ -178,30 +172,6 @@ func (m *Metadata) configs() {
 			name = fmt.Sprintf("resource %d %s", r.Type, r.Name)
 		}
 		m.Configs[name] = m.image.Config(r)
-	}
-}
-
-// kept counts what is kept and not acted on. Quotas and credentials can be described and changed, and limit or admit nobody.
-func (m *Metadata) kept() {
-	quotas, scram, metrics := 0, 0, 0
-	for range m.image.ClientQuotas() {
-		quotas++
-	}
-	for range m.image.ScramCredentials() {
-		scram++
-	}
-	for r := range m.image.ConfigResources() {
-		if r.Type == metadata.ClientMetricsResource {
-			metrics++
-		}
-	}
-	for _, k := range []Kept{
-		{"access control entries", m.image.AccessControlEntries()}, {"client quotas", quotas}, {"SCRAM credentials", scram},
-		{"delegation tokens", m.image.DelegationTokens()}, {"client metrics subscriptions", metrics},
-	} {
-		if k.Count > 0 {
-			m.Kept = append(m.Kept, k)
-		}
 	}
 }
 

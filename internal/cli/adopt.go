@@ -17,6 +17,7 @@ type adoptTarget struct {
 	// properties are those of --config.
 	properties map[string]string
 	asJSON     bool
+	verbose    bool
 	yes        bool
 }
 
@@ -85,6 +86,7 @@ compaction deletes segments. A broker must not be running for --save and --yes.`
 	flags := cmd.Flags()
 	flags.StringVarP(&configFile, "config", "c", "", "take log.dirs and metadata.log.dir from this `FILE`")
 	flags.BoolVar(&t.asJSON, "json", false, "print one JSON document")
+	flags.BoolVarP(&t.verbose, "verbose", "v", false, "list every ACL, quota, credential, token and client metrics subscription")
 	flags.BoolVar(&t.yes, "yes", false, "carry the plan out")
 	for _, form := range forms {
 		form.flags(flags)
@@ -138,5 +140,5 @@ func (t adoptTarget) report(cmd *cobra.Command) error {
 	if t.asJSON {
 		return printJSON(cmd.OutOrStdout(), r)
 	}
-	return printAdoption(cmd.OutOrStdout(), r)
+	return printAdoption(cmd.OutOrStdout(), r, t.verbose)
 }

@@ -16,12 +16,13 @@ import (
 type adoption struct {
 	w   io.Writer
 	r   *adopt.Report
+	all bool // each of what there may be many of
 	err error
 }
 
 // printAdoption prints a report for people.
-func printAdoption(w io.Writer, r *adopt.Report) error {
-	p := &adoption{w: w, r: r}
+func printAdoption(w io.Writer, r *adopt.Report, all bool) error {
+	p := &adoption{w: w, r: r, all: all}
 	p.identity()
 	p.directories()
 	p.metadata()
@@ -127,6 +128,13 @@ func (p *adoption) metadata() {
 	}
 	for _, k := range m.Kept {
 		p.line("%s: %d", k.What, k.Count)
+		for i, each := range k.Each {
+			if i == 5 && !p.all {
+				p.line("  … %d more, with --verbose", k.Count-i)
+				break
+			}
+			p.line("  %s", each)
+		}
 	}
 }
 

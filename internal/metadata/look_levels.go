@@ -11,8 +11,3 @@ func (f *Found) Levels() map[string]int16 {
 // OpenTransaction reports whether a metadata transaction has begun and not ended; opening the log aborts it.
 func (f *Found) OpenTransaction() bool { return f.reading.replay.before != nil }
 
-// AccessControlEntries is how many ACLs the image keeps.
-func (i *Image) AccessControlEntries() int { return i.acls.len() }
-
-// DelegationTokens is how many delegation tokens the image keeps.
-func (i *Image) DelegationTokens() int { return i.tokens.len() }

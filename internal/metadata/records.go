@@ -137,9 +137,8 @@ func (i *Image) producerIDRecord(yield func(stored.Message) bool) bool {
 }
 
 func (i *Image) securityRecords(yield func(stored.Message) bool) bool {
-	acls := maps.Collect(i.acls.all())
-	for _, id := range slices.SortedFunc(maps.Keys(acls), func(a, b record.UUID) int { return slices.Compare(a[:], b[:]) }) {
-		if !yield(acls[id]) {
+	for a := range i.AccessControlEntries() {
+		if !yield(a) {
 			return false
 		}
 	}
@@ -148,7 +147,7 @@ func (i *Image) securityRecords(yield func(stored.Message) bool) bool {
 			return false
 		}
 	}
-	for _, t := range inOrder(i.tokens) {
+	for t := range i.DelegationTokens() {
 		if !yield(t) {
 			return false
 		}

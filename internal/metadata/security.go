@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/samsalog/samsa/internal/stored"
+	"github.com/samsalog/samsa/record"
 )
 
 // QuotaEntity names whom quotas are for: a name by entity type (user, client-id, ip), nil for the default of the type.
@@ -72,6 +73,23 @@ func (i *Image) ScramCredential(user string, mechanism int8) *stored.UserScramCr
 
 func compareScramKeys(a, b scramKey) int {
 	return cmp.Or(cmp.Compare(a.name, b.name), cmp.Compare(a.mechanism, b.mechanism))
+}
+
+// AccessControlEntries yields all ACLs, by id. They must not be changed.
+func (i *Image) AccessControlEntries() iter.Seq[*stored.AccessControlEntryRecord] {
+	return func(yield func(*stored.AccessControlEntryRecord) bool) {
+		all := maps.Collect(i.acls.all())
+		for _, id := range slices.SortedFunc(maps.Keys(all), func(a, b record.UUID) int { return slices.Compare(a[:], b[:]) }) {
+			if !yield(all[id]) {
+				return
+			}
+		}
+	}
+}
+
+// DelegationTokens yields all delegation tokens, by id. They must not be changed; what authenticates with them is in no record.
+func (i *Image) DelegationTokens() iter.Seq[*stored.DelegationTokenRecord] {
+	return slices.Values(inOrder(i.tokens))
 }
 
 // ControllerRegistered reports whether a controller has registered under an id.

@@ -1,5 +1,5 @@
 # Apache Kafka and Samsa take turns over one directory while clients live on: two idempotent producers, a transactional bank,
-# groups of the classic and the consumer protocol (interop/kafka/java/SwapClients.java). Stops alternate between SIGTERM and
+# groups of the classic and the consumer protocol and, with 4.4.0, a share group (interop/kafka/java/SwapClients.java). Stops alternate between SIGTERM and
 # kill -9. Eight switches with Kafka 4.4.0, three with 4.0.0 and with 3.9.1, whose metadata version and features stay as they
 # are. Each time Kafka's log must hold nothing but what its own restarts leave there. At the end both brokers describe the
 # same state, and Kafka's dump tool finds nothing wrong in any file.
@@ -33,6 +33,7 @@ describe() {
     echo "TopicCommand $b --describe"
     for id in topics brokers $([ "$version" = 3.9.1 ] || echo groups) users client-metrics ips; do echo "ConfigCommand $b --describe --entity-type $id"; done
     for id in offsets state members; do echo "consumer.group.ConsumerGroupCommand $b --describe --all-groups --$id"; done
+    [ "$version" != 4.4.0 ] || for id in offsets state members; do echo "consumer.group.ShareGroupCommand $b --describe --all-groups --$id"; done
     echo "GroupsCommand $b --list"
     echo "TransactionsCommand $b list"
     echo "TransactionsCommand $b describe --transactional-id swap-bank"
@@ -62,6 +63,7 @@ dump_all() {
   {
     echo "DumpLogSegments --deep-iteration --files $(comma $(ls "$d"/swap-*/*.log))"
     echo "DumpLogSegments --offsets-decoder --files $(comma $(ls "$d"/__consumer_offsets-*/*.log))"
+    [ "$version" != 4.4.0 ] || echo "DumpLogSegments --share-group-state-decoder --files $(comma $(ls "$d"/__share_group_state-*/*.log))"
     echo "DumpLogSegments --transaction-log-decoder --files $(comma $(ls "$d"/__transaction_state-*/*.log))"
     echo "DumpLogSegments --cluster-metadata-decoder --files $(comma $(ls "$d"/__cluster_metadata-0/*.log "$d"/__cluster_metadata-0/*.checkpoint))"
     echo "DumpLogSegments --index-sanity-check --files $(comma $(find "$d" -path '*/__cluster*' -prune -o -name '*index' -size +0 -print))"
@@ -109,15 +111,17 @@ keep_settings() {
 }
 
 swap() { # VERSION SWITCHES
-  local version=$1 switches=$2 protocols="classic consumer" ends=(TERM KILL KILL) i end clients clients_in clients_out found
+  local version=$1 switches=$2 protocols="classic consumer" ends=(TERM KILL KILL) decoders=6 i end clients clients_in clients_out found
   kafka_jars_of "$version" || { bad "$version: its jars cannot be fetched"; return; }
   [ "$version" = 3.9.1 ] && protocols=classic
+  [ "$version" = 4.4.0 ] && protocols+=" share"
+  [ "$version" = 4.4.0 ] && decoders=7
   [ "$switches" -gt 3 ] && ends=(TERM TERM KILL KILL)
   local kafka_jars=$jars_of_version
   swap_dir=$out/swap-$version now=samsa swap_port=$(free_port) swap_addr=
   swap_addr=127.0.0.1:$swap_port
   rm -rf "$swap_dir" "$out/kafka-$swap_port"; rm -f "$out/samsa-$(basename "$swap_dir").log"
-  swap_settings=$(printf '%s\n' offsets.topic.num.partitions=4 transaction.state.log.num.partitions=4 log.index.size.max.bytes=65536 \
+  swap_settings=$(printf '%s\n' share.coordinator.state.topic.num.partitions=4 offsets.topic.num.partitions=4 transaction.state.log.num.partitions=4 log.index.size.max.bytes=65536 \
     metadata.log.max.record.bytes.between.snapshots=8192 broker.session.timeout.ms=6000 broker.heartbeat.interval.ms=500 \
     authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer super.users=User:ANONYMOUS)
   start_next || { bad "Kafka $version starts"; return; }
@@ -155,7 +159,7 @@ swap() { # VERSION SWITCHES
   dump_all "$swap_dir" "$out/swap/$version.dump"
   found=$(grep -E 'isvalid: false|Exception|mismatch|Mismatches in|out of order|Non-consecutive|Could not deserialize|Failed to' "$out/swap/$version.dump" | head -n 5)
   echo "$found" >>"$log"
-  if [ "$(grep -c '^### ' "$out/swap/$version.dump")" = 6 ] && [ "$(grep -c '^Dumping' "$out/swap/$version.dump")" -gt 30 ] && [ -z "$found" ]; then
+  if [ "$(grep -c '^### ' "$out/swap/$version.dump")" = "$decoders" ] && [ "$(grep -c '^Dumping' "$out/swap/$version.dump")" -gt 30 ] && [ -z "$found" ]; then
     ok "$version: Kafka's dump tool finds nothing wrong in $(find "$swap_dir" -type f | wc -l) files"; else bad "$version: Kafka's dump tool finds something"; fi
   if ls "$swap_dir" | grep -qE -- '-stray$'; then bad "$version: a partition was set aside"; else ok "$version: no partition was set aside"; fi
 }

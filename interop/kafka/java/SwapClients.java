@@ -14,17 +14,22 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicLong;
 import org.apache.kafka.clients.admin.Admin;
+import org.apache.kafka.clients.admin.AlterConfigOp;
+import org.apache.kafka.clients.admin.ConfigEntry;
 import org.apache.kafka.clients.admin.NewTopic;
+import org.apache.kafka.clients.consumer.AcknowledgeType;
 import org.apache.kafka.clients.consumer.CommitFailedException;
 import org.apache.kafka.clients.consumer.ConsumerRebalanceListener;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.consumer.ConsumerRecords;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
+import org.apache.kafka.clients.consumer.KafkaShareConsumer;
 import org.apache.kafka.clients.consumer.OffsetAndMetadata;
 import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.common.KafkaException;
 import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.config.ConfigResource;
 import org.apache.kafka.common.errors.RebalanceInProgressException;
 import org.apache.kafka.common.errors.RetriableException;
 import org.apache.kafka.common.serialization.StringDeserializer;
@@ -33,7 +38,8 @@ import org.apache.kafka.common.serialization.StringSerializer;
 /**
  * Clients that live through stops and starts of the broker: {@code SwapClients BOOTSTRAP PROTOCOL…}. Two idempotent
  * producers number their records; a transactional one moves money between two partitions, so that what a reader of committed
- * records sees sums up to nothing; a group of two members for each protocol (classic, consumer) reads the numbers.
+ * records sees sums up to nothing; a group of two members for each protocol (classic, consumer, share) reads the numbers. What
+ * a share group has acknowledged does not come again, and all that was produced comes.
  *
  * Commands come on standard input, a line each: "calm" leaves one transaction open, with its records acknowledged, and lets no
  * other begin, and is answered by "calm"; "go" commits it and goes on; "finish" ends all clients, reads everything again and
@@ -164,7 +170,7 @@ public final class SwapClients {
 
     // ---- groups
 
-    final class Group {
+    class Group {
         final String protocol;
         final Set<String> seen = ConcurrentHashMap.newKeySet();
         final Map<TopicPartition, Long> at = new ConcurrentHashMap<>();
@@ -209,6 +215,39 @@ public final class SwapClients {
                 }
             } catch (RuntimeException e) {
                 violation(protocol + " group: " + e);
+            }
+        }
+    }
+
+    /** Two members of a share group (KIP-932) that acknowledge each record by itself. */
+    final class ShareGroup extends Group {
+        final Set<String> done = ConcurrentHashMap.newKeySet();
+
+        ShareGroup() { super("share"); }
+
+        @Override void read() {
+            Properties s = settings("group.id", "swap-share", "share.acknowledgement.mode", "explicit", "client.id", "swap-share", "default.api.timeout.ms", "120000");
+            try (KafkaShareConsumer<String, String> consumer = new KafkaShareConsumer<>(s, new StringDeserializer(), new StringDeserializer())) {
+                consumer.subscribe(List.of(NUMBERS));
+                while (!leaving) {
+                    Map<TopicPartition, List<String>> taken = new HashMap<>();
+                    for (ConsumerRecord<String, String> r : consumer.poll(Duration.ofMillis(200))) {
+                        seen.add(r.value());
+                        if (done.contains(r.value())) {
+                            violation("share group: " + r.value() + " comes again after it was acknowledged, delivery " + r.deliveryCount().orElse(null));
+                        }
+                        consumer.acknowledge(r, AcknowledgeType.ACCEPT);
+                        taken.computeIfAbsent(new TopicPartition(r.topic(), r.partition()), tp -> new ArrayList<>()).add(r.value());
+                    }
+                    if (taken.isEmpty()) continue;
+                    // What was not acknowledged for certain may come again.
+                    consumer.commitSync(LONG).forEach((tp, failure) -> {
+                        if (failure.isEmpty()) done.addAll(taken.getOrDefault(tp.topicPartition(), List.of()));
+                    });
+                    commits.incrementAndGet();
+                }
+            } catch (RuntimeException e) {
+                violation("share group: " + e);
             }
         }
     }
@@ -278,6 +317,10 @@ public final class SwapClients {
             admin.createTopics(List.of(
                 new NewTopic(NUMBERS, PARTITIONS, (short) 1).configs(Map.of("segment.bytes", "1048576")),
                 new NewTopic(BANK, 2, (short) 1))).all().get();
+            if (List.of(args).contains("share")) {
+                admin.incrementalAlterConfigs(Map.of(new ConfigResource(ConfigResource.Type.GROUP, "swap-share"), List.of(
+                    new AlterConfigOp(new ConfigEntry("share.auto.offset.reset", "earliest"), AlterConfigOp.OpType.SET)))).all().get();
+            }
         }
         List<Thread> producers = new ArrayList<>(), members = new ArrayList<>();
         List<Group> groups = new ArrayList<>();
@@ -287,7 +330,7 @@ public final class SwapClients {
         }
         producers.add(start(c::bank));
         for (int i = 1; i < args.length; i++) {
-            Group g = c.new Group(args[i]);
+            Group g = args[i].equals("share") ? c.new ShareGroup() : c.new Group(args[i]);
             groups.add(g);
             for (int m = 0; m < 2; m++) members.add(start(g::read));
         }
