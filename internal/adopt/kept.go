@@ -18,12 +18,14 @@ type Kept struct {
 	Count int    `json:"count"`
 	// Each has a line for each, without what is secret.
 	Each []string `json:"each"`
+	// Hidden: no admin client is told while Samsa serves, as by a Kafka that is not set up for them.
+	Hidden bool `json:"hidden"`
 }
 
 // kept lists what is kept and not acted on. Quotas, credentials and client metrics can be described and changed, and limit,
 // admit or ask nobody; ACLs and tokens can be seen here only, and by an Apache Kafka that has an authorizer.
 func (m *Metadata) kept() {
-	kinds := []Kept{{What: "access control entries"}, {What: "client quotas"}, {What: "SCRAM credentials"}, {What: "delegation tokens"}, {What: "client metrics subscriptions"}}
+	kinds := []Kept{{What: "access control entries", Hidden: true}, {What: "client quotas"}, {What: "SCRAM credentials"}, {What: "delegation tokens", Hidden: true}, {What: "client metrics subscriptions"}}
 	for a := range m.image.AccessControlEntries() {
 		kinds[0].Each = append(kinds[0].Each, aclText(a))
 	}

@@ -113,7 +113,11 @@ func (l *looker) notes(v *Verdict) {
 	}
 	if m := l.r.Metadata; m != nil {
 		for _, k := range m.Kept {
-			note("%d %s are kept in the metadata and its snapshots and shown by admin clients that can; Samsa does not act on them", k.Count, k.What)
+			shown := "admin clients can describe them and change them"
+			if k.Hidden {
+				shown = "admin clients are answered as by a Kafka that has no authorizer and no delegation tokens"
+			}
+			note("%s (%d) are kept in the metadata and its snapshots, and not acted on; %s", k.What, k.Count, shown)
 		}
 	}
 	old, tiered := 0, 0

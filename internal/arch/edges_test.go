@@ -228,6 +228,7 @@ func edges() []edge {
 		{"internal/adopt/fromlogs", "storage/segment", "names of files"},
 		{"internal/adopt/fromlogs", "vfs", "files and locks"},
 		{"internal/adopt/internal/adopttest", "internal/metadata", "tests: what the metadata log holds"},
+		{"internal/adopt/internal/adopttest", "internal/stored", "tests: records of metadata"},
 		{"internal/adopt/internal/adopttest", "record", "tests: ids"},
 		{"internal/adopt/internal/adopttest", "storage/checkpoint", "tests: meta.properties, partition.metadata"},
 		{"internal/adopt/internal/adopttest", "vfs", "tests: files"},

@@ -1,28 +1,21 @@
 package cli
 
 import (
-	"archive/tar"
-	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
+	"github.com/samsalog/samsa/internal/adopt"
 	"github.com/samsalog/samsa/internal/testarchive"
+	"github.com/samsalog/samsa/vfs"
 )
 
 // unpacked puts a directory that Apache Kafka left on disk.
 func unpacked(t *testing.T, archive string) string {
 	t.Helper()
 	dir := t.TempDir()
-	for h, b := range testarchive.Files(t, archive) {
-		if h.Typeflag != tar.TypeReg {
-			continue
-		}
-		name := filepath.Join(dir, filepath.FromSlash(h.Name))
-		if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o755), os.WriteFile(name, b, 0o644)); err != nil {
-			t.Fatal(err)
-		}
-	}
+	testarchive.Unpack(t, vfs.NewOS(), archive, dir)
 	return dir
 }
 
@@ -64,4 +57,18 @@ func TestServeReadOnlyWrongCommandLines(t *testing.T) {
 	wants(t, adoptCLI("serve", "--scratch", "x"), exitUsage)
 	wants(t, adoptCLI("serve", "some-directory"), exitUsage)
 	wants(t, adoptCLI("serve", "--read-only", filepath.Join(t.TempDir(), "missing"), "--listen", "127.0.0.1:0"), exitFailure, "")
+}
+
+// TestAdoptListsWhatIsKept: some of each kind, and with --verbose all.
+func TestAdoptListsWhatIsKept(t *testing.T) {
+	dir := unpacked(t, "../adopt/testdata/kafka-4.4.0-security.tar.zst")
+	wants(t, adoptCLI("adopt", dir), exitOK, "SCRAM credentials: 2", "user s: SCRAM-SHA-512, 8192 iterations", "delegation tokens: 4", "DENY User:* from 10.0.0.2: ALL on CLUSTER",
+		"SCRAM credentials (2) are kept in the metadata and its snapshots", "by a Kafka that has no authorizer")
+	r := &adopt.Report{Metadata: &adopt.Metadata{Kept: []adopt.Kept{{What: "client quotas", Count: 7, Each: strings.Fields("a b c d e f g")}}}}
+	for all, want := range map[bool]string{false: "  e\n  … 2 more, with --verbose\n", true: "  e\n  f\n  g\n"} {
+		var out strings.Builder
+		if err := printAdoption(&out, r, all); err != nil || !strings.Contains(out.String(), "client quotas: 7\n  a\n") || !strings.Contains(out.String(), want) {
+			t.Errorf("%v: %s", err, out.String())
+		}
+	}
 }

@@ -122,7 +122,7 @@ func (p *adoption) metadata() {
 	}
 	p.line("brokers: %s; producer ids from %d", orDash(strings.Join(brokers, ", ")), m.NextProducerID)
 	for _, name := range slices.Sorted(maps.Keys(m.Configs)) {
-		if !strings.HasPrefix(name, "topic ") {
+		if !strings.HasPrefix(name, "topic ") && !strings.HasPrefix(name, "client metrics ") {
 			p.line("settings of %s: %s", name, settings(m.Configs[name]))
 		}
 	}

@@ -9,13 +9,16 @@ import (
 	"github.com/samsalog/samsa/internal/wire"
 )
 
-// noAuthorizer is the text of SECURITY_DISABLED: there are no ACLs to ask for without an authorizer.
-const noAuthorizer = "No authorizer is configured."
+// Kafka's texts of SECURITY_DISABLED: without an authorizer nobody is told which ACLs the metadata keeps.
+const (
+	noAuthorizer         = "No Authorizer is configured."
+	noAuthorizerToShowBy = "No Authorizer is configured on the broker"
+)
 
 // describeACLs (29) answers what Kafka does without an authorizer.
 func (h *Handler) describeACLs(_ context.Context, r *wire.Request) wire.Reply {
 	resp := r.Body.ResponseKind().(*kmsg.DescribeACLsResponse)
-	resp.ErrorCode, resp.ErrorMessage = kerr.SecurityDisabled.Code, kmsg.StringPtr(noAuthorizer)
+	resp.ErrorCode, resp.ErrorMessage = kerr.SecurityDisabled.Code, kmsg.StringPtr(noAuthorizerToShowBy)
 	return wire.Reply{Body: resp}
 }
 

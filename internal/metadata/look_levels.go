@@ -10,4 +10,3 @@ func (f *Found) Levels() map[string]int16 {
 
 // OpenTransaction reports whether a metadata transaction has begun and not ended; opening the log aborts it.
 func (f *Found) OpenTransaction() bool { return f.reading.replay.before != nil }
-

@@ -45,7 +45,7 @@ describe() {
     echo "LogDirsCommand $b --describe"
   } | step_timeout=120 java_class Tools 2>>"$log" |
     sed -E -e 's/(FinalizedVersionLevel: .*)Epoch: [0-9]+/\1Epoch: N/' -e 's/^([0-9]+[[:space:]]+swap-bank .*[[:space:]])[0-9]+[[:space:]]*$/\1N/' -e 's/^(LeaderEpoch|HighWatermark|MaxFollowerLag|MaxFollowerLagTimeMs): .*/\1: N/' -e 's/[[:space:]]+$//' |
-    since_4_4 | awk '/^### /{n = $2} n ~ /Group|Transactions|GetOffset/ && !/^###/ {print n ": " $0; next} {print}' >"$1.told"
+    since_4_4 | sort_configs | awk '/^### /{n = $2} n ~ /Group|Transactions|GetOffset/ && !/^###/ {print n ": " $0; next} {print}' >"$1.told"
   # Lists come in no order.
   awk '/^### /{k++} {printf "%03d %s\n", k, $0}' "$1.told" | sort >"$1"
 }
@@ -55,6 +55,16 @@ describe() {
 since_4_4() {
   if [ "$version" = 4.4.0 ]; then cat; else
     sed -E -e 's/ synonyms=.*//' -e 's/SupportedMinVersion.*FinalizedVersionLevel/FinalizedVersionLevel/' -e '/FinalizedVersionLevel: 0 /d'; fi
+}
+
+# sort_configs puts the settings of topics in order: both brokers have them in that of a hash table, not of the same size.
+sort_configs() {
+  awk 'i = index($0, "\tConfigs: ") {
+    n = split(substr($0, i + 10), c, ",")
+    for (a = 2; a <= n; a++) { x = c[a]; for (b = a - 1; b > 0 && c[b] > x; b--) c[b + 1] = c[b]; c[b + 1] = x }
+    line = substr($0, 1, i + 9) c[1]; for (a = 2; a <= n; a++) line = line "," c[a]
+    print line; next
+  } {print}'
 }
 
 # dump_all DIR FILE: Kafka's dump tool over every file of a directory that was closed in order.
@@ -100,7 +110,8 @@ start_next() {
 keep_settings() {
   local b="--bootstrap-server $swap_addr"
   {
-    echo "ConfigCommand $b --alter --entity-type topics --entity-name swap-bank --add-config retention.ms=864000000"
+    echo "TopicCommand $b --create --topic swap-kept --partitions 1"
+    echo "ConfigCommand $b --alter --entity-type topics --entity-name swap-kept --add-config retention.ms=864000000"
     echo "ConfigCommand $b --alter --entity-type brokers --entity-default --add-config log.cleaner.threads=2"
     echo "ConfigCommand $b --alter --entity-type users --entity-name u --add-config producer_byte_rate=1000000"
     echo "ConfigCommand $b --alter --entity-type users --entity-name s --add-config SCRAM-SHA-256=[iterations=4096,password=secret]"
@@ -108,6 +119,7 @@ keep_settings() {
     [ "$version" = 3.9.1 ] || echo "ConfigCommand $b --alter --entity-type groups --entity-name swap-consumer --add-config consumer.session.timeout.ms=46000"
     echo "AclCommand $b --add --allow-principal User:u --operation Read --topic swap-bank"
   } | java_class Tools >"$out/swap/$version.kept" 2>>"$log"
+  if grep -q Exception "$out/swap/$version.kept"; then bad "$version: settings to be kept are set"; else ok "$version: settings to be kept are set"; fi
 }
 
 swap() { # VERSION SWITCHES

@@ -9,11 +9,10 @@ import (
 	"time"
 
 	"github.com/samsalog/samsa"
+	"github.com/samsalog/samsa/internal/adopt/internal/adopttest"
 	"github.com/samsalog/samsa/internal/longtest"
 	"github.com/samsalog/samsa/internal/metadata"
-	"github.com/samsalog/samsa/internal/stored"
 	"github.com/samsalog/samsa/internal/testarchive"
-	"github.com/samsalog/samsa/storage/checkpoint"
 	"github.com/samsalog/samsa/vfs"
 )
 
@@ -80,31 +79,9 @@ func used(t *testing.T, seed uint64) (mem *vfs.Mem, want map[string]string) {
 	testarchive.SyncAll(t, mem, "/")
 	w := &workload{t: t, seed: seed, fs: mem, dirs: []string{"/data"}}
 	w.run(1)
-	churn(t, mem)
-	if _, err := mem.Stat("/data/__cluster_metadata-0/00000000000000000000.log"); err == nil {
-		t.Error("the first segment of the metadata log is still there")
-	}
+	adopttest.Churn(t, mem, "/data")
 	testarchive.SyncAll(t, mem, "/")
 	return mem.Crash(), want
-}
-
-// churn writes metadata until the log has rolled and older segments and snapshots were dropped.
-func churn(t *testing.T, mem *vfs.Mem) {
-	t.Helper()
-	meta, err := checkpoint.ReadMetaProperties(mem, "/data/meta.properties")
-	must(t, err)
-	now := time.UnixMilli(1900000000000)
-	s, err := metadata.Open(metadata.Options{
-		FS: mem, Handles: vfs.NewHandles(mem, 10), Dir: "/data", NodeID: meta.NodeID, ClusterID: meta.ClusterID, DirectoryID: meta.DirectoryID,
-		SegmentBytes: 20_000, Snapshots: metadata.SnapshotPolicy{MaxNewBytes: 30_000, RetentionBytes: 60_000}, Now: func() time.Time { return now },
-	})
-	must(t, err)
-	for i := range 60 {
-		value := strings.Repeat("x", 2000+i)
-		_, err := s.Append(&stored.ConfigRecord{ResourceType: metadata.TopicResource, ResourceName: "first", Name: "follower.replication.throttled.replicas", Value: &value})
-		must(t, err)
-	}
-	must(t, s.Close())
 }
 
 // Rollback cut at every operation: another one completes it. At some places a broker is started in between, and it starts.

@@ -2,7 +2,7 @@
 //
 // # What it owns
 //
-// Single: whether directories are those of a cluster of one node.
+// Single: whether directories are those of a cluster of one node. Churn: a metadata log whose beginning is in a snapshot.
 //
 // # Data in and out
 //
