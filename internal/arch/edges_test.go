@@ -82,6 +82,7 @@ func edges() []edge {
 		{"inspect/verify", "storage/segment", "names of files, end markers"},
 		{"inspect/verify", "vfs", "files"},
 
+		{"inspect/internal/testdir", "internal/testarchive", "archives of directories that Apache Kafka wrote"},
 		{"inspect/internal/testdir", "vfs", "directories in memory"},
 		{"inspect/scrub", "inspect/logfile", "listing partitions"},
 		{"inspect/scrub", "inspect/verify", "what is wrong with a segment"},

@@ -2,7 +2,7 @@
 //
 // # What it owns
 //
-// Files: the entries of a tar.zst below some testdata directory. Unpack, Put, Get and SyncAll: files of a vfs.FS.
+// Files: the entries of a tar.zst or tar.gz below some testdata directory. Unpack, Put, Get and SyncAll: files of a vfs.FS.
 //
 // # Data in and out
 //
@@ -20,5 +20,5 @@
 //
 // # Format
 //
-// tar in zstd.
+// tar in zstd or gzip.
 package testarchive

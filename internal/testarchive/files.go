@@ -2,16 +2,18 @@ package testarchive
 
 import (
 	"archive/tar"
+	"compress/gzip"
 	"errors"
 	"io"
 	"iter"
 	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/klauspost/compress/zstd"
 )
 
-// Files are the headers and contents of a tar.zst; directories have no content.
+// Files are the headers and contents of a tar.zst or tar.gz; directories have no content.
 func Files(t testing.TB, archive string) iter.Seq2[*tar.Header, []byte] {
 	return func(yield func(*tar.Header, []byte) bool) {
 		t.Helper()
@@ -20,7 +22,7 @@ func Files(t testing.TB, archive string) iter.Seq2[*tar.Header, []byte] {
 			t.Fatal(err)
 		}
 		defer f.Close()
-		z, err := zstd.NewReader(f, zstd.WithDecoderConcurrency(1))
+		z, err := decompress(f)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -42,4 +44,16 @@ func Files(t testing.TB, archive string) iter.Seq2[*tar.Header, []byte] {
 			}
 		}
 	}
+}
+
+// decompress goes by the ending of the name.
+func decompress(f *os.File) (io.ReadCloser, error) {
+	if filepath.Ext(f.Name()) == ".gz" {
+		return gzip.NewReader(f)
+	}
+	z, err := zstd.NewReader(f, zstd.WithDecoderConcurrency(1))
+	if err != nil {
+		return nil, err
+	}
+	return z.IOReadCloser(), nil
 }

@@ -2,7 +2,7 @@
 //
 // # What it owns
 //
-// Unpacking archives of directories that Apache Kafka wrote, and putting, getting and comparing files.
+// Directories in memory made of archives; putting, getting, damaging and comparing files in them.
 //
 // # Data in and out
 //
@@ -18,5 +18,5 @@
 //
 // # Format
 //
-// tar.gz, as tar(1) makes them.
+// That of package testarchive.
 package testdir

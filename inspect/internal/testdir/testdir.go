@@ -1,49 +1,23 @@
 package testdir
 
 import (
-	"archive/tar"
-	"compress/gzip"
 	"errors"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/samsalog/samsa/internal/testarchive"
 	"github.com/samsalog/samsa/vfs"
 )
 
-// Unpack reads a tar.gz of the host into memory, below dir.
+// Unpack reads an archive of the host into memory, below dir.
 func Unpack(t testing.TB, archive, dir string) *vfs.Mem {
 	t.Helper()
-	f, err := os.Open(archive)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	z, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
 	fsys := vfs.NewMem()
-	for tr := tar.NewReader(z); ; {
-		h, err := tr.Next()
-		if errors.Is(err, io.EOF) {
-			SyncAll(t, fsys, "/")
-			return fsys
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		b, err := io.ReadAll(tr)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if h.Typeflag == tar.TypeReg {
-			Put(t, fsys, filepath.Join(dir, h.Name), b)
-		}
-	}
+	testarchive.Unpack(t, fsys, archive, filepath.Join("/", dir))
+	return fsys
 }
 
 // Put writes a file and the directories above it.
