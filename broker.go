@@ -15,6 +15,7 @@ import (
 	"github.com/samsalog/samsa/internal/replica"
 	sharegroup "github.com/samsalog/samsa/internal/share"
 	sharestate "github.com/samsalog/samsa/internal/share/coordinator"
+	"github.com/samsalog/samsa/internal/share/deadletter"
 	"github.com/samsalog/samsa/internal/txn"
 	"github.com/samsalog/samsa/internal/wire"
 	"github.com/samsalog/samsa/storage/logdir"
@@ -29,6 +30,7 @@ type Broker struct {
 	txns       *txn.Service
 	shareState *sharestate.Service
 	share      *sharegroup.Manager
+	letters    *deadletter.Writer
 	server     *wire.Server
 	ctl        *controller.Controller
 	console    *console.Server // nil without samsa.http.listen

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
@@ -29,6 +30,13 @@ func shareProperties() map[string]string {
 // groupConfigs sets configs of a group, share.auto.offset.reset=earliest among them.
 func groupConfigs(t *testing.T, cl *kgo.Client, group string, configs ...string) {
 	t.Helper()
+	if err := tryGroupConfigs(t, cl, group, configs...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func tryGroupConfigs(t *testing.T, cl *kgo.Client, group string, configs ...string) error {
+	t.Helper()
 	r := kmsg.NewPtrIncrementalAlterConfigsRequest()
 	g := kmsg.NewIncrementalAlterConfigsRequestResource()
 	g.ResourceType, g.ResourceName = kmsg.ConfigResourceTypeGroupConfig, group
@@ -40,9 +48,10 @@ func groupConfigs(t *testing.T, cl *kgo.Client, group string, configs ...string)
 	}
 	r.Resources = append(r.Resources, g)
 	resp, err := r.RequestWith(t.Context(), cl)
-	if err != nil || resp.Resources[0].ErrorCode != 0 {
-		t.Fatal(err, resp.Resources[0].ErrorMessage)
+	if err != nil {
+		t.Fatal(err)
 	}
+	return kerr.ErrorForCode(resp.Resources[0].ErrorCode)
 }
 
 // shareConsumer joins a share group.
@@ -84,9 +93,14 @@ func flushAcks(t *testing.T, cl *kgo.Client) {
 // shareLag is how many records of partition 0 of a topic are not done, as told for a group.
 func shareLag(t *testing.T, cl *kgo.Client, group, topic string) int64 {
 	t.Helper()
+	return shareLagOf(t, cl, group, topic, 0)
+}
+
+func shareLagOf(t *testing.T, cl *kgo.Client, group, topic string, partition int32) int64 {
+	t.Helper()
 	r := kmsg.NewPtrDescribeShareGroupOffsetsRequest()
 	g, x := kmsg.NewDescribeShareGroupOffsetsRequestGroup(), kmsg.NewDescribeShareGroupOffsetsRequestGroupTopic()
-	x.Topic, x.Partitions = topic, []int32{0}
+	x.Topic, x.Partitions = topic, []int32{partition}
 	g.GroupID, g.Topics = group, append(g.Topics, x)
 	r.Groups = append(r.Groups, g)
 	resp, err := r.RequestWith(t.Context(), cl)

@@ -20,11 +20,14 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// startBroker runs a broker until the test ends and returns its address.
-func startBroker(t *testing.T) string {
+// startBroker runs a broker until the test ends and returns its address. properties are names and values in turn.
+func startBroker(t *testing.T, properties ...string) string {
 	t.Helper()
-	b, err := samsa.Start(t.Context(), samsa.Config{Dirs: []string{t.TempDir()}, Listen: "127.0.0.1:0",
-		Properties: map[string]string{"group.initial.rebalance.delay.ms": "0", "offsets.topic.num.partitions": "2"}})
+	props := map[string]string{"group.initial.rebalance.delay.ms": "0", "offsets.topic.num.partitions": "2"}
+	for i := 0; i < len(properties); i += 2 {
+		props[properties[i]] = properties[i+1]
+	}
+	b, err := samsa.Start(t.Context(), samsa.Config{Dirs: []string{t.TempDir()}, Listen: "127.0.0.1:0", Properties: props})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -191,14 +194,7 @@ func TestGroups(t *testing.T) {
 	if list := s.ok("", "groups", "list"); !regexp.MustCompile(`(?m)^g\s+classic\s+Empty\s+consumer`).MatchString(list) {
 		t.Errorf("list:\n%s", list)
 	}
-	describe := func() *groupView {
-		t.Helper()
-		var groups []*groupView
-		if err := json.Unmarshal([]byte(s.ok("", "groups", "describe", "g", "--json")), &groups); err != nil || len(groups) != 1 {
-			t.Fatal(err)
-		}
-		return groups[0]
-	}
+	describe := func() *groupView { t.Helper(); return describeOne(t, s, "g") }
 	if g := describe(); g.TotalLag != 0 || len(g.Partitions) != 2 || g.Partitions[0].Committed != 3 {
 		t.Errorf("after reading all: %+v", g)
 	}
@@ -237,15 +233,67 @@ func TestShareGroups(t *testing.T) {
 	if list := s.ok("", "groups", "list"); !regexp.MustCompile(`(?m)^g\s+share\s+Empty\s+share`).MatchString(list) {
 		t.Errorf("list:\n%s", list)
 	}
-	var groups []*groupView
-	if err := json.Unmarshal([]byte(s.ok("", "groups", "describe", "g", "--json")), &groups); err != nil || len(groups) != 1 {
-		t.Fatal(err)
-	}
-	if g := groups[0]; g.Type != "share" || g.TotalLag != 2 || len(g.Partitions) != 1 || g.Partitions[0].Committed != 1 || g.Partitions[0].End != 3 {
+	if g := describeOne(t, s, "g"); g.Type != "share" || g.TotalLag != 2 || len(g.Partitions) != 1 || g.Partitions[0].Committed != 1 || g.Partitions[0].End != 3 {
 		t.Errorf("described: %+v", g)
 	}
+	// It is reset as others are.
+	want := "TOPIC  PARTITION  CURRENT  NEW\nt              0        1    0\n"
+	s.equal(s.ok("", "groups", "reset", "g", "--all-topics", "--to", "earliest"), want)
+	if g := describeOne(t, s, "g"); g.Partitions[0].Committed != 1 {
+		t.Errorf("a plan has moved the group: %+v", g)
+	}
+	s.equal(s.ok("", "groups", "reset", "g", "--all-topics", "--to", "earliest", "--execute"), want)
+	for _, move := range []struct {
+		args   []string
+		now    int64
+		behind int64
+	}{{nil, 0, 3}, {[]string{"--to", "latest"}, 3, 0}, {[]string{"--to", "2"}, 2, 1}, {[]string{"--shift", "-1"}, 1, 2}, {[]string{"--to", "@2020-01-01T00:00:00Z"}, 0, 3}} {
+		if move.args != nil {
+			s.ok("", append([]string{"groups", "reset", "g", "--topic", "t:0", "--execute"}, move.args...)...)
+		}
+		if g := describeOne(t, s, "g"); g.Partitions[0].Committed != move.now || g.TotalLag != move.behind {
+			t.Errorf("after %v: %+v", move.args, g)
+		}
+	}
+	s.ok("", "groups", "reset", "new", "--share", "--topic", "t", "--to", "1", "--execute")
+	if g := describeOne(t, s, "new"); g.Type != "share" || g.Partitions[0].Committed != 1 {
+		t.Errorf("a group that was made: %+v", g)
+	}
+	s.ok("", "consume", "t", "-g", "other", "-n", "3")
+	s.fails(exitFailure, []string{"groups", "reset", "other", "--share", "--topic", "t", "--to", "1"}, "group other is not a share group")
 	s.ok("", "groups", "delete", "g")
 	s.fails(exitFailure, []string{"groups", "describe", "g"}, "GROUP_ID_NOT_FOUND")
+}
+
+// TestShareGroupsWithMembersAreNotReset: it says so, and what to do.
+func TestShareGroupsWithMembersAreNotReset(t *testing.T) {
+	s := shell{t, startBroker(t)}
+	s.ok("", "topics", "create", "t")
+	cl, err := kgo.NewClient(kgo.SeedBrokers(s.addr), kgo.ShareGroup("g"), kgo.ConsumeTopics("t"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer cl.Close()
+	for joined := false; !joined; {
+		groups, err := kadm.NewClient(cl).DescribeShareGroups(t.Context(), "g")
+		if err != nil {
+			t.Fatal(err)
+		}
+		joined = len(groups["g"].Members) > 0
+	}
+	r := s.run("", "groups", "reset", "g", "--topic", "t", "--to", "earliest", "--execute")
+	if r.status != exitFailure || !strings.Contains(r.stderr, "group g has members") || !strings.Contains(r.stderr, "Stop them first") {
+		t.Errorf("status %d\n%s", r.status, r.stderr)
+	}
+}
+
+func describeOne(t *testing.T, s shell, group string) *groupView {
+	t.Helper()
+	var groups []*groupView
+	if err := json.Unmarshal([]byte(s.ok("", "groups", "describe", group, "--json")), &groups); err != nil || len(groups) != 1 {
+		t.Fatal(err)
+	}
+	return groups[0]
 }
 
 // TestGroupCommitsWhatWasPrinted is CLI-4: a count that ends in the middle of a fetch leaves the rest.

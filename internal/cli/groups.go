@@ -11,7 +11,7 @@ import (
 
 func newGroupsCommand() *cobra.Command {
 	var conn connection
-	cmd := parentCommand("groups", "List, describe, reset and delete consumer groups", "",
+	cmd := parentCommand("groups", "List, describe, reset and delete groups", "",
 		newGroupsListCommand(&conn), newGroupsDescribeCommand(&conn), newGroupsResetCommand(&conn), newGroupsDeleteCommand(&conn))
 	conn.flags(cmd)
 	return cmd

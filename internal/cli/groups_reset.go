@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -22,6 +23,7 @@ type resetOptions struct {
 	shift     int64
 	execute   bool
 	asJSON    bool
+	share     bool
 }
 
 // plannedOffset is one line of a reset's plan; Current is -1 where nothing is committed yet.
@@ -38,18 +40,23 @@ func newGroupsResetCommand(conn *connection) *cobra.Command {
 		Use:   "reset GROUP",
 		Short: "Move a group's committed offsets",
 		Long: `Move the committed offsets of a group whose members are stopped. The plan is
-shown first; nothing changes without --execute.
+shown first; nothing changes without --execute. A share group begins at the new
+offsets with everything that lies behind them, whatever it has done of that.
 
 ` + positionHelp,
 		Example: `  samsa groups reset billing --topic orders --to earliest
   samsa groups reset billing --topic orders:0,1 --to @2026-01-31T00:00:00Z --execute
-  samsa groups reset billing --all-topics --shift -100 --execute`,
+  samsa groups reset billing --all-topics --shift -100 --execute
+  samsa groups reset workers --share --topic jobs --to earliest --execute`,
 		Args: exactly(1, "the group to reset"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := opts.check(cmd); err != nil {
 				return err
 			}
 			return conn.admin(cmd.Context(), func(ctx context.Context, adm *admin) error {
+				if err := opts.findType(ctx, adm, args[0]); err != nil {
+					return err
+				}
 				plan, err := opts.plan(ctx, adm, args[0], time.Now())
 				if err != nil {
 					return err
@@ -65,7 +72,22 @@ shown first; nothing changes without --execute.
 	flags.Int64Var(&opts.shift, "shift", 0, "move by this many `records`, backward if negative")
 	flags.BoolVar(&opts.execute, "execute", false, "do it")
 	flags.BoolVar(&opts.asJSON, "json", false, "print the plan as JSON")
+	flags.BoolVar(&opts.share, "share", false, "the group is a share group; needs to be said of one that does not exist yet")
 	return cmd
+}
+
+// findType finds out whether the group is a share group, where that was not said.
+func (o *resetOptions) findType(ctx context.Context, adm *admin, group string) error {
+	listed, err := adm.ListGroups(ctx)
+	if err != nil {
+		return fmt.Errorf("list groups: %w", err)
+	}
+	g, exists := listed[group]
+	if exists && o.share && g.GroupType != shareType {
+		return fmt.Errorf("group %s is not a share group but of type %s", group, g.GroupType)
+	}
+	o.share = o.share || exists && g.GroupType == shareType
+	return nil
 }
 
 func (o *resetOptions) check(cmd *cobra.Command) error {
@@ -80,20 +102,19 @@ func (o *resetOptions) check(cmd *cobra.Command) error {
 
 // plan works out the new offsets without changing anything.
 func (o *resetOptions) plan(ctx context.Context, adm *admin, group string, now time.Time) ([]plannedOffset, error) {
-	commits, err := adm.FetchOffsets(ctx, group)
+	fetch := fetchCommits
+	if o.share {
+		fetch = fetchShareCommits
+	}
+	commits, err := fetch(ctx, adm, group)
 	if err != nil {
-		return nil, fmt.Errorf("fetch committed offsets of group %s: %w", group, err)
+		return nil, fmt.Errorf("group %s: %w", group, err)
 	}
 	targets, err := o.targets(ctx, adm, commits)
 	if err != nil {
 		return nil, err
 	}
-	current := func(topic string, partition int32) int64 {
-		if c, ok := commits.Lookup(topic, partition); ok && c.Err == nil {
-			return c.At
-		}
-		return -1
-	}
+	current := func(topic string, partition int32) int64 { return commits.lookup(topic, partition).at }
 	var resolved partitionOffsets
 	if o.to != "" {
 		to, err := parsePosition(o.to, now)
@@ -143,9 +164,9 @@ func (o *resetOptions) shifted(ctx context.Context, adm *admin, targets kadm.Top
 }
 
 // targets returns the partitions that the flags name.
-func (o *resetOptions) targets(ctx context.Context, adm *admin, commits kadm.OffsetResponses) (kadm.TopicsSet, error) {
+func (o *resetOptions) targets(ctx context.Context, adm *admin, commits groupCommits) (kadm.TopicsSet, error) {
 	if o.allTopics {
-		set := commits.Offsets().TopicsSet()
+		set := commits.topics()
 		if len(set) == 0 {
 			return nil, withHint(errors.New("the group has committed no offsets"), "Name the topics with --topic.")
 		}
@@ -203,12 +224,32 @@ func (o *resetOptions) run(ctx context.Context, cmd *cobra.Command, adm *admin, 
 	for _, p := range plan {
 		offsets.AddOffset(p.Topic, p.Partition, p.New, -1)
 	}
-	if err := adm.CommitAllOffsets(ctx, group, offsets); err != nil {
+	commit := adm.CommitAllOffsets
+	if o.share {
+		commit = adm.alterShareOffsets
+	}
+	if err := commit(ctx, group, offsets); err != nil {
 		if errors.Is(err, kerr.UnknownMemberID) || errors.Is(err, kerr.NonEmptyGroup) {
 			return withHint(fmt.Errorf("group %s has members: %w", group, err), "Stop them first; a running member would overwrite the reset.")
 		}
 		return fmt.Errorf("commit offsets of group %s: %w", group, err)
 	}
 	fmt.Fprintf(cmd.ErrOrStderr(), "moved %s of group %s\n", count(int64(len(plan)), "partition"), group)
+	return nil
+}
+
+// alterShareOffsets moves a share group. The first partition that was refused is the error.
+func (a *admin) alterShareOffsets(ctx context.Context, group string, offsets kadm.Offsets) error {
+	altered, err := a.AlterShareGroupOffsets(ctx, group, offsets)
+	if err != nil {
+		return err
+	}
+	for _, topic := range slices.Sorted(maps.Keys(altered)) {
+		for _, p := range slices.Sorted(maps.Keys(altered[topic])) {
+			if err := altered[topic][p]; err != nil {
+				return fmt.Errorf("partition %d of topic %s: %w", p, topic, err)
+			}
+		}
+	}
 	return nil
 }

@@ -42,6 +42,9 @@ type groupPartition struct {
 	Host      string `json:"host,omitempty"`
 }
 
+// shareType is what brokers call share groups.
+const shareType = "share"
+
 // describeGroup gathers members, assignment, committed offsets and end offsets of one group.
 func describeGroup(ctx context.Context, adm *admin, name string) (*groupView, error) {
 	listed, err := adm.ListGroups(ctx)
@@ -53,19 +56,25 @@ func describeGroup(ctx context.Context, adm *admin, name string) (*groupView, er
 		return nil, kerr.GroupIDNotFound
 	}
 	view := &groupView{Group: name, Type: cmp.Or(group.GroupType, "classic"), State: group.State, Members: []memberView{}, Partitions: []groupPartition{}}
-	if view.Type == "share" {
-		return view, view.addShare(ctx, adm)
-	}
 	owners := map[string]map[int32]memberView{}
-	if view.Type == "consumer" {
+	fetch := fetchCommits
+	switch view.Type {
+	case shareType:
+		// Partitions have no owner there: several members may read one.
+		err, fetch = view.addShareMembers(ctx, adm), fetchShareCommits
+	case "consumer":
 		err = view.addConsumerMembers(ctx, adm, owners)
-	} else {
+	default:
 		err = view.addClassicMembers(ctx, adm, owners)
 	}
 	if err != nil {
 		return nil, err
 	}
-	return view, view.addPartitions(ctx, adm, owners)
+	commits, err := fetch(ctx, adm, name)
+	if err != nil {
+		return nil, err
+	}
+	return view, view.addPartitions(ctx, adm, commits, owners)
 }
 
 func (g *groupView) addClassicMembers(ctx context.Context, adm *admin, owners map[string]map[int32]memberView) error {
@@ -126,12 +135,8 @@ func own(owners map[string]map[int32]memberView, member memberView, topic string
 }
 
 // addPartitions adds every partition that is committed or owned, with its lag.
-func (g *groupView) addPartitions(ctx context.Context, adm *admin, owners map[string]map[int32]memberView) error {
-	commits, err := adm.FetchOffsets(ctx, g.Group)
-	if err != nil {
-		return fmt.Errorf("fetch committed offsets: %w", err)
-	}
-	topics := commits.Offsets().TopicsSet()
+func (g *groupView) addPartitions(ctx context.Context, adm *admin, commits groupCommits, owners map[string]map[int32]memberView) error {
+	topics := commits.topics()
 	for topic, partitions := range owners {
 		for p := range partitions {
 			topics.Add(topic, p)
@@ -145,12 +150,12 @@ func (g *groupView) addPartitions(ctx context.Context, adm *admin, owners map[st
 	for _, t := range topics.Sorted() {
 		slices.Sort(t.Partitions)
 		for _, p := range t.Partitions {
-			part := groupPartition{Topic: t.Topic, Partition: p, Committed: -1, End: ends.offset(t.Topic, p), Lag: -1}
-			if c, ok := commits.Lookup(t.Topic, p); ok && c.Err == nil {
-				part.Committed, part.Metadata = c.At, c.Metadata
-			}
-			if part.Committed >= 0 && part.End >= 0 {
+			c := commits.lookup(t.Topic, p)
+			part := groupPartition{Topic: t.Topic, Partition: p, Committed: c.at, Metadata: c.metadata, End: ends.offset(t.Topic, p), Lag: c.lag}
+			if !c.told && part.Committed >= 0 && part.End >= 0 {
 				part.Lag = max(0, part.End-part.Committed)
+			}
+			if part.Lag >= 0 {
 				g.TotalLag = max(0, g.TotalLag) + part.Lag
 			}
 			owner := owners[t.Topic][p]

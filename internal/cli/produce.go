@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -74,7 +75,7 @@ func (o *produceOptions) run(cmd *cobra.Command, topic string) error {
 		return err
 	}
 	defer cl.Close()
-	run := &produceRun{client: cl, parse: parse, partition: o.partition}
+	run := &produceRun{client: cl, parse: parse, partition: o.partition, grace: o.conn.timeout}
 	err = run.copy(cmd.Context(), ctx, cmd.InOrStdin())
 	if !o.quiet {
 		verb := "wrote"
@@ -208,14 +209,24 @@ type produceRun struct {
 	client    *kgo.Client
 	parse     func([]byte) (*kgo.Record, error)
 	partition int32
-	written   atomic.Int64
+	// grace is how long after a stop it is still tried to write what was read.
+	grace   time.Duration
+	written atomic.Int64
 }
 
+// errUnwritten ends a stop that takes too long: the leader of a partition does not answer, for instance.
+var errUnwritten = errors.New("stopped before everything that was read could be written")
+
 // copy writes each line of in until its end, until stop ends or until a record fails; what was handed to
-// the client before is flushed in every case.
+// the client before is flushed in every case. From a stop on that may take as long as grace: handing a record to a client
+// that has no room waits like flushing does, for as long as the leader of its partition cannot be reached.
 func (p *produceRun) copy(stop, ctx context.Context, in lineSource) error {
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
+	defer context.AfterFunc(stop, func() {
+		late := time.AfterFunc(p.grace, func() { fail(errUnwritten) })
+		context.AfterFunc(ctx, func() { late.Stop() })
+	})()
 	lines := readLines(in)
 	readErr := func() error {
 		for {

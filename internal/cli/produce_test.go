@@ -2,9 +2,13 @@ package cli
 
 import (
 	"bytes"
+	"context"
+	"errors"
+	"net"
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
 )
@@ -91,5 +95,39 @@ func TestParseJSONRecordRejects(t *testing.T) {
 		if r, err := parseJSONRecord([]byte(line)); err == nil {
 			t.Errorf("%q was read as %+v", line, r)
 		}
+	}
+}
+
+// TestProduceStopsWithoutLeader: a leader that cannot be reached does not keep a stopped command from ending, neither when
+// records wait to be sent nor when the client has no room for more.
+func TestProduceStopsWithoutLeader(t *testing.T) {
+	nobody, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	leader := nobody.Addr().String()
+	if err := nobody.Close(); err != nil {
+		t.Fatal(err)
+	}
+	addr := startBroker(t, "advertised.listeners", "PLAINTEXT://"+leader)
+	for name, lines := range map[string]string{"waiting": "1\n", "full": "1\n2\n"} {
+		t.Run(name, func(t *testing.T) {
+			cl, err := kgo.NewClient(kgo.SeedBrokers(addr), kgo.DefaultProduceTopic("t"), kgo.AllowAutoTopicCreation(), kgo.MaxBufferedRecords(1))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer cl.Close()
+			stopped, stop := context.WithCancel(t.Context())
+			left := strings.Count(lines, "\n")
+			run := &produceRun{client: cl, partition: -1, grace: 100 * time.Millisecond, parse: func(line []byte) (*kgo.Record, error) {
+				if left--; left == 0 { // of "full", the line for which there is no room
+					stop()
+				}
+				return &kgo.Record{Value: line}, nil
+			}}
+			if err := run.copy(stopped, t.Context(), strings.NewReader(lines)); !errors.Is(err, errUnwritten) || run.written.Load() != 0 {
+				t.Errorf("%v, %d records written", err, run.written.Load())
+			}
+		})
 	}
 }

@@ -4,8 +4,8 @@ package config
 var coordinatorRows = []row{
 	{"add.partitions.to.txn.retry.backoff.max.ms", Int, "100", ReadOnly, atLeast(0), "Longest such pause."},
 	{"add.partitions.to.txn.retry.backoff.ms", Int, "20", ReadOnly, atLeast(1), "First pause before the broker adds a partition to a transaction again."},
-	{"errors.deadletterqueue.auto.create.topics.enable", Boolean, "false", ClusterWide, nil, "Creates the dead-letter queue of a share group when it does not exist."},
-	{"errors.deadletterqueue.topic.name.prefix", String, "dlq.", ClusterWide, nil, "What the names of created dead-letter queues begin with."},
+	{"errors.deadletterqueue.auto.create.topics.enable", Boolean, "false", ClusterWide, nil, "Has the dead-letter queue of a share group created when it does not exist."},
+	{"errors.deadletterqueue.topic.name.prefix", String, "dlq.", ClusterWide, nil, "What the name of a share group's dead-letter queue must begin with; empty allows any."},
 	{"group.consumer.assignment.interval.ms", Int, "1000", ClusterWide, atLeast(0), "Least time between two assignments of a consumer group."},
 	{"group.consumer.assignors", List, "uniform,range", ReadOnly, someList(), "Assignors of consumer groups, the default first."},
 	{"group.consumer.heartbeat.interval.ms", Int, "5000", ReadOnly, atLeast(1), "How often members of a consumer group send heartbeats."},

@@ -46,7 +46,7 @@ var groupRows = []row{
 	{"consumer.assignment.interval.ms", Int, "1000", Anywhere, atLeast(0), "Least time between two assignments of this consumer group."},
 	{"consumer.heartbeat.interval.ms", Int, "5000", Anywhere, atLeast(1), "How often members of this consumer group send heartbeats."},
 	{"consumer.session.timeout.ms", Int, "45000", Anywhere, atLeast(1), "A member of this consumer group that was silent for so long is removed."},
-	{"errors.deadletterqueue.copy.record.enable", Boolean, "false", Anywhere, nil, "Copies key, value and headers of such a record, not only where it lies."},
+	{"errors.deadletterqueue.copy.record.enable", Boolean, "false", Anywhere, nil, "Copies key and value of such a record, and not only tells where it lies."},
 	{"errors.deadletterqueue.topic.name", String, "", Anywhere, nil, "Topic that takes records which this share group gave up; empty is none."},
 	{"share.assignment.interval.ms", Int, "1000", Anywhere, atLeast(0), "Least time between two assignments of this share group."},
 	{"share.auto.offset.reset", String, "latest", Anywhere, offsetReset{}, "Where the group begins on a partition that is new to it: latest, earliest, or so long ago."},

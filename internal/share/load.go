@@ -27,6 +27,7 @@ func (p *partition) load() {
 		p.mu.phase, p.mu.err = failed, err
 	default:
 		p.mu.phase, p.mu.window, p.mu.stateEpoch = active, w, stateEpoch
+		p.deliverLocked(w.Undelivered(p.settings().limits()))
 	}
 	p.wakeLocked()
 }

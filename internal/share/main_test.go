@@ -147,6 +147,7 @@ type node struct {
 	replicas  *replica.Manager
 	persister *memoryPersister
 	settings  Settings
+	letters   DeadLetters
 	topic     record.UUID
 }
 
@@ -240,7 +241,7 @@ func (n *node) start() {
 	if n.m != nil {
 		n.m.Close()
 	}
-	n.m = NewManager(Options{Persister: n.persister, Settings: func(string) Settings { return n.settings }})
+	n.m = NewManager(Options{Persister: n.persister, DeadLetters: n.letters, Settings: func(string) Settings { return n.settings }})
 }
 
 func (n *node) key(p int32) Key { return Key{testGroup, n.topic, p} }

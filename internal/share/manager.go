@@ -19,6 +19,9 @@ var errFenced error = kerr.NotLeaderForPartition
 // Options are what a Manager needs to know and to call.
 type Options struct {
 	Persister Persister
+	// DeadLetters takes records that were given up, where Settings say that the group has a queue for them; default: they are
+	// archived and nothing else.
+	DeadLetters DeadLetters
 	// Settings are what holds for a group now; default DefaultSettings.
 	Settings func(group string) Settings
 	// MaxSessions bounds the share sessions (group.share.max.share.sessions); default 2000.
@@ -51,6 +54,9 @@ type Manager struct {
 func NewManager(o Options) *Manager {
 	if o.Settings == nil {
 		o.Settings = func(string) Settings { return DefaultSettings() }
+	}
+	if o.DeadLetters == nil {
+		o.DeadLetters = nowhere{}
 	}
 	if o.MaxSessions <= 0 {
 		o.MaxSessions = 2000

@@ -1,6 +1,7 @@
 package share
 
 import (
+	"context"
 	"sync"
 	"time"
 
@@ -47,7 +48,11 @@ type partition struct {
 		waiting    map[*replica.Wait]struct{}
 		queue      []write
 		writing    bool
-		// retired says that nobody has a session of the group any more: fence it when the queue is empty.
+		// letters are to be delivered, delivering says that somebody is at it, and stop breaks that off.
+		letters    []window.Letter
+		delivering bool
+		stop       context.CancelFunc
+		// retired says that nobody has a session of the group any more: fence it when nothing is under way.
 		retired bool
 	}
 }
@@ -94,6 +99,9 @@ func (p *partition) fence() {
 		p.mu.phase = fenced
 	}
 	p.mu.window = nil
+	if p.mu.stop != nil {
+		p.mu.stop()
+	}
 	p.wakeLocked()
 	p.m.alarm.stop(p)
 }
@@ -164,16 +172,21 @@ func (p *partition) expire(now time.Time) {
 	}
 }
 
-// retire fences the share partition when its writes are through: the group has no session left, and everything that its
-// members had was given back.
+// retire fences the share partition when its writes and letters are through: the group has no session left, and everything
+// that its members had was given back.
 func (p *partition) retire() {
 	p.mu.Lock()
 	p.mu.retired = true
-	idle := !p.mu.writing && p.mu.phase != loading
+	idle := p.idleLocked()
 	p.mu.Unlock()
 	if idle {
 		p.fence()
 	}
+}
+
+// idleLocked reports whether nothing is under way.
+func (p *partition) idleLocked() bool {
+	return !p.mu.writing && !p.mu.delivering && p.mu.phase != loading
 }
 
 // keep takes a retirement back: somebody fetches again.

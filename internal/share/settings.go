@@ -21,6 +21,8 @@ type Settings struct {
 	Committed bool
 	// Renew lets members ask for more time (share.renew.acknowledge.enable).
 	Renew bool
+	// DeadLetters says that the group has a dead-letter queue (errors.deadletterqueue.topic.name).
+	DeadLetters bool
 }
 
 // DefaultSettings are Kafka's defaults.
@@ -29,7 +31,7 @@ func DefaultSettings() Settings {
 }
 
 func (s Settings) limits() window.Limits {
-	return window.Limits{Deliveries: s.DeliveryLimit, Records: s.RecordLocks}
+	return window.Limits{Deliveries: s.DeliveryLimit, Records: s.RecordLocks, DeadLetters: s.DeadLetters}
 }
 
 func (s Settings) isolation() storage.Isolation {

@@ -68,7 +68,7 @@ func (p *partition) nextWrites() ([]write, func() error) {
 	p.mu.Lock()
 	if len(p.mu.queue) == 0 {
 		p.mu.writing = false
-		retired := p.mu.retired
+		retired := p.mu.retired && p.idleLocked()
 		p.mu.Unlock()
 		if retired {
 			p.fence()
@@ -101,6 +101,9 @@ func (p *partition) settle(writes []write, err error) {
 		news := false
 		for _, w := range writes {
 			news = p.mu.window.Conclude(w.change, err == nil) || news
+			if err == nil || w.expiry {
+				p.deliverLocked(w.change.Letters)
+			}
 		}
 		if news {
 			p.wakeLocked()

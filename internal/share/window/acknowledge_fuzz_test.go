@@ -18,7 +18,7 @@ func FuzzAcknowledge(f *testing.F) {
 	f.Fuzz(func(t *testing.T, first, last int64, types []byte, first2, last2 int64, types2 []byte) {
 		w := New(0)
 		for _, s := range []Span{{0, 9}, {10, 14}, {18, 29}} { // with a natural hole
-			w.Acquire(Request{Member: "m", BatchSize: 100, MaxRecords: 100, FetchOffset: s.First, Batches: []Span{s}, Limits: Limits{5, 1000}})
+			w.Acquire(Request{Member: "m", BatchSize: 100, MaxRecords: 100, FetchOffset: s.First, Batches: []Span{s}, Limits: Limits{Deliveries: 5, Records: 1000}})
 		}
 		var acks []Ack
 		add := func(first, last int64, raw []byte) {
@@ -34,7 +34,7 @@ func FuzzAcknowledge(f *testing.F) {
 		}
 		add(first, last, types)
 		add(first2, last2, types2)
-		c, err := w.Acknowledge("m", acks, Terms{Limits: Limits{5, 1000}, Renewed: time.Unix(9, 0)})
+		c, err := w.Acknowledge("m", acks, Terms{Limits: Limits{Deliveries: 5, Records: 1000}, Renewed: time.Unix(9, 0)})
 		if err != nil {
 			if c != nil || !errors.Is(err, ErrRequest) && !errors.Is(err, ErrRecordState) {
 				t.Fatal(c, err)

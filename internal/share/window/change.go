@@ -45,6 +45,8 @@ func (a *Ack) at(offset, last record.Offset) (Type, record.Offset) {
 type Change struct {
 	// Batches are the new states, in the order in which they were made.
 	Batches []StateBatch
+	// Letters are those of them that go to a dead-letter queue once they are persisted, see letters.go.
+	Letters []Letter
 }
 
 // Terms say how acknowledgements are judged.
@@ -127,21 +129,26 @@ func (c *Change) judge(r *run, kind Type, t Terms) error {
 		r.deadline = t.Renewed
 		return nil
 	case Accept:
-		c.begin(r, Acknowledged)
+		c.begin(r, Acknowledged, 0)
 	case Release:
-		c.begin(r, t.released(r.count))
-	case Gap, Reject:
-		c.begin(r, Archived)
+		c.begin(r, t.released(r.count), Exhausted)
+	case Reject:
+		c.begin(r, t.archived(), Rejected)
+	case Gap:
+		c.begin(r, Archived, 0)
 	default:
 		return ErrRequest
 	}
 	return nil
 }
 
-// begin puts a run under the change.
-func (c *Change) begin(r *run, to State) {
+// begin puts a run under the change. why is said of a run that is given up.
+func (c *Change) begin(r *run, to State, why Cause) {
 	r.change, r.to = c, to
 	c.add(r.Span, to, r.count)
+	if to == Archiving {
+		c.Letters = addLetter(c.Letters, Letter{r.Span, r.count, why})
+	}
 }
 
 // add notes a state, as one with the state before where the two are alike.
@@ -159,7 +166,7 @@ func (w *Window) ReleaseAll(member string, l Limits) *Change {
 	c := &Change{}
 	w.each(func(r *run) {
 		if r.state == Acquired && r.change == nil && r.member == member {
-			c.begin(r, l.released(r.count))
+			c.begin(r, l.released(r.count), Exhausted)
 		}
 	})
 	if len(c.Batches) == 0 {
@@ -183,7 +190,8 @@ func (w *Window) Expire(now time.Time, l Limits) *Change {
 			if r.state == Available {
 				w.seek = true
 			} else {
-				r.change, r.to = c, r.state // the start passes it when that is persisted
+				c.begin(r, r.state, Exhausted) // the start passes it when that is persisted
+				continue
 			}
 			c.add(r.Span, r.state, r.count)
 		}

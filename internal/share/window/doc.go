@@ -21,6 +21,8 @@
 //   - WIN-4: a run is under at most one change. Until that is concluded the run is acquired, and nobody else may have it
 //     or acknowledge it.
 //   - WIN-5: no step costs more than the runs that it touches plus the batches of the window, whatever ranges are asked for.
+//   - WIN-6: where records go to a dead-letter queue, one that is rejected or given up is Archiving first. It becomes Archived
+//     by Archive, whose caller has seen to its letter, and by nothing else; until then the start does not pass it.
 //
 // # Concurrency
 //
@@ -28,5 +30,5 @@
 //
 // # Protocol
 //
-// KIP-932, KIP-1206 (record_limit), KIP-1222 (renewal). States and their numbers are those of __share_group_state.
+// KIP-932, KIP-1191 (dead letters), KIP-1206 (record_limit), KIP-1222 (renewal). States and their numbers are those of __share_group_state.
 package window

@@ -2,6 +2,7 @@ package window
 
 import (
 	"errors"
+	"slices"
 	"testing"
 	"time"
 
@@ -29,6 +30,8 @@ type model struct {
 	start   record.Offset
 	batches []Span // of the log, without holes
 	pending []*Change
+	// letters are about records that are Archiving for good, in the order in which they came about.
+	letters []Letter
 	now     time.Time
 }
 
@@ -36,7 +39,7 @@ var members = []string{"a", "b", "c"}
 
 func newModel(t *rapid.T) *model {
 	m := &model{records: map[record.Offset]*modelRecord{}, now: time.Unix(1000, 0)}
-	m.limits = Limits{Deliveries: rapid.IntRange(2, 6).Draw(t, "deliveries"), Records: rapid.IntRange(5, 60).Draw(t, "locks")}
+	m.limits = Limits{Deliveries: rapid.IntRange(2, 6).Draw(t, "deliveries"), Records: rapid.IntRange(5, 60).Draw(t, "locks"), DeadLetters: rapid.Bool().Draw(t, "letters")}
 	for next := record.Offset(0); next < 400; {
 		n := record.Offset(rapid.IntRange(1, 12).Draw(t, "batch"))
 		m.batches = append(m.batches, Span{next, next + n - 1})
@@ -162,7 +165,7 @@ func (m *model) apply(member string, a Ack, c *Change, err error, terms Terms) {
 			r.deadline = terms.Renewed
 		case err == nil:
 			r.change = c
-			r.to = map[Type]State{Gap: Archived, Accept: Acknowledged, Reject: Archived, Release: m.limits.released(r.count)}[kind]
+			r.to = map[Type]State{Gap: Archived, Accept: Acknowledged, Reject: m.limits.archived(), Release: m.limits.released(r.count)}[kind]
 		}
 	}
 }
@@ -189,8 +192,8 @@ func (m *model) expire(t *rapid.T) {
 	for _, r := range m.records {
 		if r.state == Acquired && r.change == nil && !r.deadline.After(m.now) {
 			*r = modelRecord{state: m.limits.released(r.count), count: r.count}
-			if r.state == Archived {
-				r.change, r.to = c, Archived
+			if r.state != Available {
+				r.change, r.to = c, r.state
 			}
 		}
 	}
@@ -207,14 +210,42 @@ func (m *model) conclude(t *rapid.T) {
 	c, persisted := m.pending[i], rapid.IntRange(0, 3).Draw(t, "fails") > 0
 	m.pending = append(m.pending[:i], m.pending[i+1:]...)
 	m.w.Conclude(c, persisted)
-	for _, r := range m.records {
+	for o, r := range m.records {
 		if r.change != c {
 			continue
 		}
 		r.change = nil
-		if persisted || r.state == Archived {
+		if persisted || r.state == Archived || r.state == Archiving {
 			*r = modelRecord{state: r.to, count: r.count}
 		}
+		if r.state == Archiving && !covered(c.Letters, o, r.count) {
+			t.Fatalf("offset %d has no letter in %v", o, c.Letters)
+		}
+	}
+	for _, l := range c.Letters {
+		if r := m.records[l.Last]; persisted || r != nil && r.state == Archiving {
+			m.letters = append(m.letters, l)
+		}
+	}
+}
+
+func covered(ls []Letter, o record.Offset, count int16) bool {
+	return slices.ContainsFunc(ls, func(l Letter) bool { return l.First <= o && o <= l.Last && l.Count == count })
+}
+
+// deliver sees to some letters. Of what they are about some may be gone.
+func (m *model) deliver(t *rapid.T) {
+	n := rapid.IntRange(0, len(m.letters)).Draw(t, "letters")
+	ls := m.letters[:n]
+	m.letters = m.letters[n:]
+	c := m.w.Archive(ls)
+	for o, r := range m.records {
+		if r.state == Archiving && r.change == nil && covered(ls, o, r.count) {
+			r.state, r.change, r.to = Archived, c, Archived
+		}
+	}
+	if c != nil {
+		m.pending = append(m.pending, c)
 	}
 }
 
@@ -243,7 +274,7 @@ func (m *model) reload(t *rapid.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m.w = w
+	m.w, m.letters = w, w.Undelivered(m.limits)
 	for o := range m.records {
 		if o >= w.Next() {
 			delete(m.records, o)
@@ -294,6 +325,9 @@ func (m *model) check(t *rapid.T) {
 				if w.state.done() || w.change != nil && w.to.done() {
 					done++
 				}
+				if w.state == Archiving && w.change == nil && !covered(m.letters, at, w.count) {
+					t.Fatalf("WIN-6: offset %d is archiving, and there is no letter", at)
+				}
 			}
 		}
 	}
@@ -308,7 +342,7 @@ func TestWindowAgainstModel(t *testing.T) {
 		m := newModel(t)
 		t.Repeat(map[string]func(*rapid.T){
 			"": m.check, "acquire": m.acquire, "acquire more": m.acquire, "acknowledge": m.acknowledge, "acknowledge more": m.acknowledge,
-			"release": m.release, "expire": m.expire, "conclude": m.conclude, "conclude more": m.conclude, "move start": m.moveStart, "reload": m.reload,
+			"release": m.release, "expire": m.expire, "conclude": m.conclude, "conclude more": m.conclude, "move start": m.moveStart, "reload": m.reload, "deliver": m.deliver,
 		})
 	})
 }

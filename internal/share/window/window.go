@@ -17,11 +17,9 @@ const (
 	Available    State = 0 // to be handed out
 	Acquired     State = 1 // handed out, with a lock
 	Acknowledged State = 2 // done: accepted
+	Archiving    State = 3 // rejected or given up, and on its way to a dead-letter queue (KIP-1191)
 	Archived     State = 4 // done: rejected, given up, or not there
 )
-
-// archiving is what Kafka 4.4 persists while a record is on its way to a dead-letter queue.
-const archiving State = 3
 
 func (s State) done() bool { return s == Acknowledged || s == Archived }
 
@@ -54,14 +52,24 @@ type Limits struct {
 	// Records bounds the offsets from start to next (share.partition.max.record.locks). Batches come whole, so that the
 	// last one may exceed it.
 	Records int
+	// DeadLetters says that what is rejected or given up goes to a dead-letter queue (WIN-6).
+	DeadLetters bool
 }
 
 // released is the state of a record that its owner gives back or loses.
 func (l Limits) released(count int16) State {
 	if int(count) >= l.Deliveries {
-		return Archived
+		return l.archived()
 	}
 	return Available
+}
+
+// archived is the state of a record that is not delivered any more.
+func (l Limits) archived() State {
+	if l.DeadLetters {
+		return Archiving
+	}
+	return Archived
 }
 
 // run is a range of records that are in the same state for the same reason.
@@ -117,11 +125,9 @@ func Load(start record.Offset, persisted []StateBatch) (*Window, error) {
 		}
 		state := p.State
 		switch state {
-		case Available, Acknowledged, Archived:
+		case Available, Acknowledged, Archiving, Archived:
 		case Acquired:
 			state = Available
-		case archiving:
-			state = Archived
 		default:
 			return nil, ErrState
 		}
