@@ -345,6 +345,13 @@ func (d *deadLetters) consume(c deadLetterCase) {
 // load has a share partition loaded whose state somebody left in the middle.
 func (d *deadLetters) load(name, queue string) {
 	d.t.Helper()
+	d.leaveOff(name)
+	d.fetchOnce(name, queue)
+}
+
+// leaveOff has the state of share partition 0 say that letters are on their way.
+func (d *deadLetters) leaveOff(name string) {
+	d.t.Helper()
 	m := &shareMember{t: d.t, cl: d.cl, topic: topicID(d.t, d.cl, name), group: name}
 	eventually(d.t, "the state is initialised", func() bool { return m.initialise(d.t.Context()) == nil })
 	w, topic, p := kmsg.NewPtrWriteShareGroupStateRequest(), kmsg.NewWriteShareGroupStateRequestTopic(), kmsg.NewWriteShareGroupStateRequestTopicPartition()
@@ -360,7 +367,12 @@ func (d *deadLetters) load(name, queue string) {
 	if err != nil || resp.Topics[0].Partitions[0].ErrorCode != 0 {
 		d.t.Fatal(err, resp)
 	}
-	got, err := d.cl.SeedBrokers()[0].Request(d.t.Context(), shareFetchOf(name, "m", 0, m.topic, 100))
+}
+
+// fetchOnce fetches for the group, which loads the state, and waits for the letters.
+func (d *deadLetters) fetchOnce(name, queue string) {
+	d.t.Helper()
+	got, err := d.cl.SeedBrokers()[0].Request(d.t.Context(), shareFetchOf(name, "m", 0, topicID(d.t, d.cl, name), 100))
 	if err != nil || got.(*kmsg.ShareFetchResponse).ErrorCode != 0 {
 		d.t.Fatal(err)
 	}
@@ -368,6 +380,47 @@ func (d *deadLetters) load(name, queue string) {
 		ends, err := d.admin.ListEndOffsets(d.t.Context(), queue)
 		return err == nil && ends[queue][0].Offset >= 3
 	})
+}
+
+// TestDeadLettersAfterRestart: letters that were under way when the broker ended come after the next start, once the group
+// fetches; then the records are archived, and another start delivers nothing again.
+func TestDeadLettersAfterRestart(t *testing.T) {
+	dir := t.TempDir()
+	c := deadLetterCase{name: "dl-r", records: numbered(3, 0, 1)}
+	for round := range 3 {
+		b := startIn(t, dir, shareProperties())
+		d := newDeadLetters(t, b.Addr())
+		switch round {
+		case 0:
+			d.create("dlq.r", 1, enabled())
+			d.create(c.name, 1, nil)
+			groupConfigs(t, d.cl, c.name, "errors.deadletterqueue.topic.name=dlq.r")
+			d.produce(c)
+			d.leaveOff(c.name)
+		default:
+			d.fetchOnce(c.name, "dlq.r")
+			eventually(t, "the records are archived", func() bool { return archived(t, d.cl, c.name) == 3 })
+			if ends, err := d.admin.ListEndOffsets(t.Context(), "dlq.r"); err != nil || ends["dlq.r"][0].Offset != 3 {
+				t.Errorf("after start %d the queue has %+v, %v", round, ends, err)
+			}
+		}
+		stop(t, b)
+	}
+}
+
+// archived is how many records of share partition 0 are done, as far as the state from its start on tells.
+func archived(t *testing.T, cl *kgo.Client, name string) int32 {
+	t.Helper()
+	r, topic, p := kmsg.NewPtrReadShareGroupStateSummaryRequest(), kmsg.NewReadShareGroupStateSummaryRequestTopic(), kmsg.NewReadShareGroupStateSummaryRequestTopicPartition()
+	r.GroupID, topic.TopicID = name, topicID(t, cl, name)
+	topic.Partitions = append(topic.Partitions, p)
+	r.Topics = append(r.Topics, topic)
+	resp, err := r.RequestWith(t.Context(), cl)
+	if err != nil || resp.Topics[0].Partitions[0].ErrorCode != 0 {
+		t.Fatal(err, resp)
+	}
+	got := resp.Topics[0].Partitions[0]
+	return int32(got.StartOffset) + got.DeliveryCompleteCount
 }
 
 // done tells whether the group is through with all partitions that have records.

@@ -86,7 +86,7 @@ func TestMetricsOfAServingNode(t *testing.T) {
 		Dirs:     []DirCounts{{Path: "/a", Online: true, Logs: 2, LogSize: 300, Total: 1 << 40, Usable: 1 << 39}},
 		Topics:   []TopicCounts{{Name: "orders", Partitions: 2, LogSize: 300, Held: 1}},
 		Requests: []RequestCount{{API: "Produce", Version: 13, Count: 7}}, Connections: 4, Accepted: 9, Refused: 1, Invalid: 2,
-		Share: ShareCounts{Sessions: 2, Partitions: 5, InFlight: 40, Acquired: 100, Expired: 3, Acknowledged: map[string]int64{"accept": 90}},
+		Share: ShareCounts{Sessions: 2, Partitions: 5, InFlight: 40, Acquired: 100, Expired: 3, Acknowledged: map[string]int64{"accept": 90}, LettersWritten: 60, LettersLost: 61, LetterRequests: 62, LetterFailures: 63},
 		Scrub: ScrubCounts{On: true, Bytes: 900, Segments: 3, Passes: 2, Dirs: map[string]ScrubDir{
 			"/a": {Running: true, Ended: time.UnixMilli(1700000000500), Warnings: 1, Errors: 4}, "/b": {}}},
 		GroupCoordinator: GroupCounts{
@@ -115,6 +115,7 @@ func TestMetricsOfAServingNode(t *testing.T) {
 		`samsa_coordinator_partition_load_time_seconds_total{coordinator="group"} 1.5`, `samsa_coordinator_partition_load_time_max_seconds{coordinator="group"} 1`,
 		`samsa_share_sessions 2`, `samsa_share_partitions 5`, `samsa_share_records_in_flight 40`, `samsa_share_records_acquired_total 100`,
 		`samsa_share_record_locks_expired_total 3`, `samsa_share_records_acknowledged_total{type="accept"} 90`,
+		`samsa_share_dead_letters_total 60`, `samsa_share_dead_letters_lost_total 61`, `samsa_share_dead_letter_writes_total 62`, `samsa_share_dead_letter_writes_failed_total 63`,
 		`samsa_scrub_bytes_total 900`, `samsa_scrub_segments_total 3`, `samsa_scrub_passes_total 2`, `samsa_scrub_running{dir="/a"} 1`, `samsa_scrub_running{dir="/b"} 0`,
 		`samsa_scrub_findings{dir="/a",severity="error"} 4`, `samsa_scrub_findings{dir="/a",severity="warning"} 1`, `samsa_scrub_last_pass_timestamp_seconds{dir="/a"} 1.7000000005e+09`,
 		`samsa_log_files_open 6`, `samsa_log_files_open_max 100`, `samsa_task_runs_total{task="retention"} 5`,

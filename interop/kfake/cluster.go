@@ -1,7 +1,3 @@
-// Package kfake stands in for franz-go's package of that name, so that the tests which that carries, many of them ported
-// from Apache Kafka's, run against Samsa: a Cluster is a broker of its own, in a process of its own. It has what such
-// tests can ask of a broker from outside. Tests that want more, faults at a certain request for instance, do not compile
-// with it and are left out.
 package kfake
 
 import (

@@ -24,5 +24,5 @@
 //
 // # Protocol
 //
-// KIP-1191, and what Apache Kafka 4.4 makes of it; docs/share-groups.md.
+// KIP-1191, and what Apache Kafka 4.4 makes of it; docs/dead-letters.md.
 package deadletter
