@@ -207,11 +207,13 @@ func (o *Options) keepers() (func(record.TopicPartition) bool, error) {
 	}, nil
 }
 
-// movable sums files up.
+// movable sums files up. Indexes do not count: they are small, but where they were preallocated for a segment to come, and then
+// most of them is a hole that takes no room.
 func (o *Options) movable(paths []string, why string) movable {
 	m := movable{files: paths, why: why}
 	for _, path := range paths {
-		if info, err := o.FS.Stat(path); err == nil {
+		info, err := o.FS.Stat(path)
+		if ext := filepath.Ext(path); err == nil && ext != segment.OffsetIndexSuffix && ext != segment.TimeIndexSuffix {
 			m.bytes += info.Size()
 		}
 	}

@@ -104,6 +104,22 @@ func TestT13FreesFullDisk(t *testing.T) {
 	}
 }
 
+// T-13: an index that was preallocated for a segment to come is mostly a hole, and taking it away makes no room.
+func TestT13PreallocatedIndexesMakeNoRoom(t *testing.T) {
+	mem := full(t)
+	const gone = "/data/gone-1.0123456789abcdef0123456789abcdef-delete/"
+	testdir.Put(t, mem, gone+name(0)+".log", nil)
+	testdir.Put(t, mem, gone+name(0)+".index", make([]byte, 10<<20))
+	size := int64(len(testdir.Get(t, mem, "/data/made-0/"+name(0)+".log")))
+	plan, err := MakePlan(context.Background(), room(t, mem, 3*size+10000)(mem))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.ContainsFunc(plan.Actions, func(a Action) bool { return a.Path == "/data/made-0/"+name(0)+".log" }) {
+		t.Errorf("no segment is taken: %v", plan.Actions)
+	}
+}
+
 func TestFreeCutAnywhere(t *testing.T) {
 	mem := full(t)
 	o := room(t, mem, 60000)

@@ -191,18 +191,42 @@ func (j *journal) copyInto(f vfs.File, at int64, path string, from, n int64) err
 		return err
 	}
 	defer in.Close()
-	buf := make([]byte, min(n, 1<<20))
+	size, err := f.Size()
+	if err != nil {
+		return err
+	}
+	buf := make([]byte, min(n, copyStep))
 	for done := int64(0); done < n; {
 		b := buf[:min(int64(len(buf)), n-done)]
 		if got, err := in.ReadAt(b, from+done); got < len(b) {
 			return errors.Join(err, io.ErrUnexpectedEOF)
 		}
-		if _, err := f.WriteAt(b, at+done); err != nil {
-			return err
+		// Behind the end of the file zeros are left to the file system: preallocated indexes stay holes.
+		if at+done < size || !zeros(b) {
+			if _, err := f.WriteAt(b, at+done); err != nil {
+				return err
+			}
 		}
 		done += int64(len(b))
 	}
+	if size < at+n {
+		if err := f.Truncate(at + n); err != nil {
+			return err
+		}
+	}
 	return f.Sync()
+}
+
+// copyStep is how much is copied at a time, and the smallest hole that is kept.
+const copyStep = 128 << 10
+
+func zeros(b []byte) bool {
+	for _, c := range b {
+		if c != 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // rename moves a file durably.
