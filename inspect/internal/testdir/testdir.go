@@ -3,7 +3,6 @@ package testdir
 import (
 	"errors"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -23,44 +22,13 @@ func Unpack(t testing.TB, archive, dir string) *vfs.Mem {
 // Put writes a file and the directories above it.
 func Put(t testing.TB, fsys vfs.FS, path string, b []byte) {
 	t.Helper()
-	if err := fsys.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	f, err := fsys.OpenFile(path, os.O_CREATE|os.O_TRUNC|os.O_RDWR, 0o644)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := f.WriteAt(b, 0); err != nil {
-		t.Fatal(err)
-	}
-	err = errors.Join(f.Sync(), f.Close())
-	for dir := filepath.Dir(path); err == nil; dir = filepath.Dir(dir) {
-		if err = fsys.SyncDir(dir); dir == filepath.Dir(dir) {
-			break
-		}
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	testarchive.Put(t, fsys, path, b)
 }
 
 // Get is the content of a file.
 func Get(t testing.TB, fsys vfs.FS, path string) []byte {
 	t.Helper()
-	f, err := fsys.OpenFile(path, os.O_RDONLY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	size, err := f.Size()
-	if err != nil {
-		t.Fatal(err)
-	}
-	b := make([]byte, size)
-	if n, err := f.ReadAt(b, 0); n < len(b) {
-		t.Fatal(path, err)
-	}
-	return b
+	return testarchive.Get(t, fsys, path)
 }
 
 // Edit changes a file.
@@ -83,18 +51,7 @@ func Missing(fsys vfs.FS, path string) bool {
 // SyncAll makes the names below dir durable.
 func SyncAll(t testing.TB, fsys vfs.FS, dir string) {
 	t.Helper()
-	entries, err := fsys.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, e := range entries {
-		if e.IsDir() {
-			SyncAll(t, fsys, filepath.Join(dir, e.Name()))
-		}
-	}
-	if err := fsys.SyncDir(dir); err != nil {
-		t.Fatal(err)
-	}
+	testarchive.SyncAll(t, fsys, dir)
 }
 
 // Tree is the content of every file below dir, by path, but of lock files: a process that ends without its defers leaves
