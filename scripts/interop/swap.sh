@@ -1,5 +1,5 @@
 # Apache Kafka and Samsa take turns over one directory while clients live on: two idempotent producers, a transactional bank,
-# groups of the classic and the consumer protocol and, with 4.4.0, a share group (interop/kafka/java/SwapClients.java). Stops alternate between SIGTERM and
+# groups of the classic and the consumer protocol and, with 4.4.0, a share group and Kafka Streams (interop/kafka/java/SwapClients.java). Stops alternate between SIGTERM and
 # kill -9. Eight switches with Kafka 4.4.0, three with 4.0.0 and with 3.9.1, whose metadata version and features stay as they
 # are. Each time Kafka's log must hold nothing but what its own restarts leave there. At the end both brokers describe the
 # same state, and Kafka's dump tool finds nothing wrong in any file.
@@ -33,7 +33,10 @@ describe() {
     echo "TopicCommand $b --describe"
     for id in topics brokers $([ "$version" = 3.9.1 ] || echo groups) users client-metrics ips; do echo "ConfigCommand $b --describe --entity-type $id"; done
     for id in offsets state members; do echo "consumer.group.ConsumerGroupCommand $b --describe --all-groups --$id"; done
-    [ "$version" != 4.4.0 ] || for id in offsets state members; do echo "consumer.group.ShareGroupCommand $b --describe --all-groups --$id"; done
+    [ "$version" != 4.4.0 ] || for id in offsets state members; do
+      echo "consumer.group.ShareGroupCommand $b --describe --all-groups --$id"
+      echo "streams.StreamsGroupCommand $b --describe --all-groups --$id"
+    done
     echo "GroupsCommand $b --list"
     echo "TransactionsCommand $b list"
     echo "TransactionsCommand $b describe --transactional-id swap-bank"
@@ -44,7 +47,8 @@ describe() {
     echo "GetOffsetShell $b"
     echo "LogDirsCommand $b --describe"
   } | step_timeout=120 java_class Tools 2>>"$log" |
-    sed -E -e 's/(FinalizedVersionLevel: .*)Epoch: [0-9]+/\1Epoch: N/' -e 's/^([0-9]+[[:space:]]+swap-bank .*[[:space:]])[0-9]+[[:space:]]*$/\1N/' -e 's/^(LeaderEpoch|HighWatermark|MaxFollowerLag|MaxFollowerLagTimeMs): .*/\1: N/' -e 's/[[:space:]]+$//' |
+    sed -E -e 's/(FinalizedVersionLevel: .*)Epoch: [0-9]+/\1Epoch: N/' -e 's/^([0-9]+[[:space:]]+swap-bank .*[[:space:]])[0-9]+[[:space:]]*$/\1N/' -e 's/^(LeaderEpoch|HighWatermark|MaxFollowerLag|MaxFollowerLagTimeMs): .*/\1: N/' -e 's/[[:space:]]+$//' \
+      -e '/^\{"brokers"/{s/\[\{"partition"/[,{"partition"/;s/,\{"partition"/\n&/g;s/\}\]/}\n]/}' |
     since_4_4 | sort_configs | awk '/^### /{n = $2} n ~ /Group|Transactions|GetOffset/ && !/^###/ {print n ": " $0; next} {print}' >"$1.told"
   # Lists come in no order.
   awk '/^### /{k++} {printf "%03d %s\n", k, $0}' "$1.told" | sort >"$1"
@@ -126,7 +130,7 @@ swap() { # VERSION SWITCHES
   local version=$1 switches=$2 protocols="classic consumer" ends=(TERM KILL KILL) decoders=6 i end clients clients_in clients_out found
   kafka_jars_of "$version" || { bad "$version: its jars cannot be fetched"; return; }
   [ "$version" = 3.9.1 ] && protocols=classic
-  [ "$version" = 4.4.0 ] && protocols+=" share"
+  [ "$version" = 4.4.0 ] && protocols+=" share streams"
   [ "$version" = 4.4.0 ] && decoders=7
   [ "$switches" -gt 3 ] && ends=(TERM TERM KILL KILL)
   local kafka_jars=$jars_of_version
@@ -139,7 +143,8 @@ swap() { # VERSION SWITCHES
   start_next || { bad "Kafka $version starts"; return; }
   keep_settings
   rm -f "$out/swap/commands" "$out/swap/answers"; mkfifo "$out/swap/commands" "$out/swap/answers"
-  step_timeout=900 java_class SwapClients "$swap_addr" $protocols <"$out/swap/commands" >"$out/swap/answers" 2>"$out/swap/$version.clients" &
+  rm -rf "$out/swap/streams"
+  SWAP_STATE=$out/swap/streams step_timeout=900 java_class SwapClients "$swap_addr" $protocols <"$out/swap/commands" >"$out/swap/answers" 2>"$out/swap/$version.clients" &
   clients=$!; pids+=("$clients")
   exec {clients_in}>"$out/swap/commands" {clients_out}<"$out/swap/answers"
   hear up || { bad "$version: the clients start"; return; }

@@ -32,14 +32,20 @@ import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.config.ConfigResource;
 import org.apache.kafka.common.errors.RebalanceInProgressException;
 import org.apache.kafka.common.errors.RetriableException;
+import org.apache.kafka.common.serialization.Serdes;
 import org.apache.kafka.common.serialization.StringDeserializer;
 import org.apache.kafka.common.serialization.StringSerializer;
+import org.apache.kafka.streams.KafkaStreams;
+import org.apache.kafka.streams.StreamsBuilder;
+import org.apache.kafka.streams.StreamsConfig;
+import org.apache.kafka.streams.errors.StreamsUncaughtExceptionHandler.StreamThreadExceptionResponse;
 
 /**
  * Clients that live through stops and starts of the broker: {@code SwapClients BOOTSTRAP PROTOCOL…}. Two idempotent
  * producers number their records; a transactional one moves money between two partitions, so that what a reader of committed
  * records sees sums up to nothing; a group of two members for each protocol (classic, consumer, share) reads the numbers. What
- * a share group has acknowledged does not come again, and all that was produced comes.
+ * a share group has acknowledged does not come again, and all that was produced comes. "streams" is an application of Kafka
+ * Streams (KIP-1071) that copies the numbers exactly once; its state goes to the directory in SWAP_STATE.
  *
  * Commands come on standard input, a line each: "calm" leaves one transaction open, with its records acknowledged, and lets no
  * other begin, and is answered by "calm"; "go" commits it and goes on; "finish" ends all clients, reads everything again and
@@ -48,12 +54,13 @@ import org.apache.kafka.common.serialization.StringSerializer;
  * A producer has one batch in flight, because Apache Kafka remembers one batch per producer across an unclean stop.
  */
 public final class SwapClients {
-    static final String NUMBERS = "swap-numbers", BANK = "swap-bank";
+    static final String NUMBERS = "swap-numbers", BANK = "swap-bank", COPIES = "swap-copies";
     static final int PARTITIONS = 3;
     static final Duration LONG = Duration.ofMinutes(3);
 
     final String bootstrap;
     volatile boolean ending;
+    int copied;
     final Map<TopicPartition, Map<Long, String>> acked = new ConcurrentHashMap<>();
     final AtomicLong acknowledged = new AtomicLong(), commits = new AtomicLong();
     final Set<String> committed = ConcurrentHashMap.newKeySet(), aborted = ConcurrentHashMap.newKeySet();
@@ -252,6 +259,45 @@ public final class SwapClients {
         }
     }
 
+    // ---- streams
+
+    /** Copies the numbers exactly once. What its threads throw is a violation; the broker may be away for longer than a commit waits. */
+    KafkaStreams copy() {
+        Properties s = settings(StreamsConfig.APPLICATION_ID_CONFIG, "swap-streams", StreamsConfig.GROUP_PROTOCOL_CONFIG, "streams",
+            StreamsConfig.PROCESSING_GUARANTEE_CONFIG, StreamsConfig.EXACTLY_ONCE_V2, StreamsConfig.consumerPrefix("auto.offset.reset"), "earliest",
+            StreamsConfig.consumerPrefix("default.api.timeout.ms"), "120000", StreamsConfig.producerPrefix("max.block.ms"), "120000",
+            StreamsConfig.STATE_DIR_CONFIG, System.getenv("SWAP_STATE"));
+        s.put(StreamsConfig.NUM_STREAM_THREADS_CONFIG, 2);
+        s.put(StreamsConfig.COMMIT_INTERVAL_MS_CONFIG, 100);
+        s.put(StreamsConfig.DEFAULT_KEY_SERDE_CLASS_CONFIG, Serdes.StringSerde.class);
+        s.put(StreamsConfig.DEFAULT_VALUE_SERDE_CLASS_CONFIG, Serdes.StringSerde.class);
+        StreamsBuilder builder = new StreamsBuilder();
+        builder.<String, String>stream(NUMBERS).to(COPIES);
+        KafkaStreams streams = new KafkaStreams(builder.build(), s);
+        streams.setUncaughtExceptionHandler(failure -> {
+            violation("streams: " + failure + (failure.getCause() == null ? "" : ": " + failure.getCause()));
+            return StreamThreadExceptionResponse.REPLACE_THREAD;
+        });
+        streams.start();
+        return streams;
+    }
+
+    /** Waits until every acknowledged number was copied, ends the application, and counts the copies. */
+    void auditCopies(KafkaStreams streams) {
+        Map<String, Integer> copies = new HashMap<>();
+        long until = System.currentTimeMillis() + 60000;
+        do {
+            copies.clear();
+            for (ConsumerRecord<String, String> r : everything(COPIES, PARTITIONS, "read_committed")) copies.merge(r.value(), 1, Integer::sum);
+        } while (copies.size() < acknowledged.get() && System.currentTimeMillis() < until);
+        if (!streams.close(Duration.ofSeconds(60))) violation("streams: stuck");
+        copies.forEach((value, n) -> { if (n > 1) violation("streams: " + value + " was copied " + n + " times"); });
+        acked.values().forEach(records -> records.values().forEach(value -> {
+            if (!copies.containsKey(value)) violation("streams: " + value + " was not copied");
+        }));
+        copied = copies.size();
+    }
+
     // ---- accounts
 
     List<ConsumerRecord<String, String>> everything(String topic, int partitions, String isolation) {
@@ -316,7 +362,8 @@ public final class SwapClients {
         try (Admin admin = Admin.create(c.settings())) {
             admin.createTopics(List.of(
                 new NewTopic(NUMBERS, PARTITIONS, (short) 1).configs(Map.of("segment.bytes", "1048576")),
-                new NewTopic(BANK, 2, (short) 1))).all().get();
+                new NewTopic(BANK, 2, (short) 1),
+                new NewTopic(COPIES, PARTITIONS, (short) 1))).all().get();
             if (List.of(args).contains("share")) {
                 admin.incrementalAlterConfigs(Map.of(new ConfigResource(ConfigResource.Type.GROUP, "swap-share"), List.of(
                     new AlterConfigOp(new ConfigEntry("share.auto.offset.reset", "earliest"), AlterConfigOp.OpType.SET)))).all().get();
@@ -329,7 +376,12 @@ public final class SwapClients {
             producers.add(start(() -> c.write(writer)));
         }
         producers.add(start(c::bank));
+        KafkaStreams streams = null;
         for (int i = 1; i < args.length; i++) {
+            if (args[i].equals("streams")) {
+                streams = c.copy();
+                continue;
+            }
             Group g = args[i].equals("share") ? c.new ShareGroup() : c.new Group(args[i]);
             groups.add(g);
             for (int m = 0; m < 2; m++) members.add(start(g::read));
@@ -356,9 +408,10 @@ public final class SwapClients {
         awaitAll(members, "members", c);
         c.auditNumbers(groups);
         c.auditBank();
+        if (streams != null) c.auditCopies(streams);
         c.violations.forEach(v -> System.out.println("violation: " + v));
         System.out.println("acknowledged " + c.acknowledged + ", transactions committed " + c.committed.size() + " and aborted " + c.aborted.size()
-            + ", group commits " + c.commits + ", violations " + c.violations.size());
+            + ", group commits " + c.commits + ", copies " + c.copied + ", violations " + c.violations.size());
         Runtime.getRuntime().halt(c.violations.isEmpty() ? 0 : 1);
     }
 }
