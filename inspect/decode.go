@@ -18,6 +18,8 @@ type decoded struct {
 	json json.RawMessage
 	// failed: the text says why the bytes could not be decoded.
 	failed bool
+	// binary: the text is not what the bytes say, only a way to print them.
+	binary bool
 }
 
 func plainText(s string) decoded { return decoded{present: true, text: s} }
@@ -33,8 +35,8 @@ type decoder interface {
 	decode(r *record.Record) (key, value decoded)
 }
 
-func newDecoder(d Decoder) decoder {
-	switch d {
+func newDecoder(o *DumpOptions) decoder {
+	switch o.Decoder {
 	case DecodeOffsets:
 		return coordinatorDecoder{stored.NewGroupKey, stored.NewGroupValue, groupValueJSON}
 	case DecodeTransactions:
@@ -46,21 +48,8 @@ func newDecoder(d Decoder) decoder {
 	case DecodeRemoteLog:
 		return remoteDecoder{}
 	default:
-		return textDecoder{}
+		return textDecoder{o.KeyAs, o.ValueAs}
 	}
-}
-
-// textDecoder is Kafka's StringDecoder.
-type textDecoder struct{}
-
-func (textDecoder) decode(r *record.Record) (key, value decoded) {
-	if r.Key != nil {
-		key = plainText(javaText(r.Key))
-	}
-	if r.Value != nil {
-		value = plainText(javaText(r.Value))
-	}
-	return key, value
 }
 
 // metadataDecoder reads the records of the metadata log. They have no keys.

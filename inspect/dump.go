@@ -27,7 +27,7 @@ func Dump(w, errw io.Writer, o DumpOptions) error {
 		return err
 	}
 	out := bufio.NewWriterSize(w, 64<<10)
-	d := &dumper{DumpOptions: o, decoder: newDecoder(o.Decoder)}
+	d := &dumper{DumpOptions: o, decoder: newDecoder(&o)}
 	if o.JSON {
 		d.out = &jsonPrinter{w: out}
 	} else {

@@ -181,8 +181,11 @@ func (c *jsonContents) contents(r *recordLine) {
 
 // document is the decoded form of raw: a JSON document, or its text or base64; nothing for null.
 func (d decoded) document(raw []byte) (doc any, base64 *string) {
-	if d.json != nil {
+	switch {
+	case d.json != nil:
 		return d.json, nil
+	case d.binary:
+		return nil, encoded(raw)
 	}
 	text, base64 := textOrBase64(raw)
 	if text != nil && !d.failed {

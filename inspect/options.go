@@ -13,7 +13,7 @@ type Decoder int
 
 // The decoders, named as Kafka's options.
 const (
-	// DecodeText takes keys and values as UTF-8 (--key-decoder-class, --value-decoder-class, Kafka's default).
+	// DecodeText takes keys and values as KeyAs and ValueAs say (--key-decoder-class, --value-decoder-class), Kafka's default.
 	DecodeText Decoder = iota
 	// DecodeOffsets is for __consumer_offsets (--offsets-decoder).
 	DecodeOffsets
@@ -50,6 +50,8 @@ type DumpOptions struct {
 	IndexSanityCheck bool
 	// Decoder is for keys and values; another than DecodeText implies PrintDataLog.
 	Decoder Decoder
+	// KeyAs and ValueAs are for DecodeText.
+	KeyAs, ValueAs TextDecoder
 	// JSON prints one JSON object per line instead of Kafka's text (docs/formats/dump-json.md).
 	JSON bool
 	// From and To select batches of logs (and records, where they are printed). The walk begins where the indexes say,

@@ -8,9 +8,22 @@ import (
 	"github.com/samsalog/samsa/inspect"
 )
 
-// stringDecoder is the one class that --key-decoder-class and --value-decoder-class can name here. Kafka has had it
-// in several packages.
-const stringDecoder = "StringDecoder"
+// decoderClass is one of those that --key-decoder-class and --value-decoder-class can name here: the ones that Kafka brings along,
+// which it has had in several packages.
+func decoderClass(name string) (inspect.TextDecoder, error) {
+	switch name[strings.LastIndexByte(name, '.')+1:] {
+	case "StringDecoder":
+		return inspect.StringDecoder, nil
+	case "IntegerDecoder":
+		return inspect.IntegerDecoder, nil
+	case "LongDecoder":
+		return inspect.LongDecoder, nil
+	case "DefaultDecoder":
+		return inspect.DefaultDecoder, nil
+	}
+	return 0, withHint(usagef("decoder class %q cannot be loaded: there is no Java here", name),
+		"StringDecoder, IntegerDecoder, LongDecoder and DefaultDecoder are known; with --json other bytes than UTF-8 are shown as base64.")
+}
 
 // dumpFlags are the flags of samsa dump, spelled as those of kafka-dump-log.
 type dumpFlags struct {
@@ -55,6 +68,9 @@ on standard error; that alone is no failure.`,
   samsa dump --files a.index,a.timeindex --verify-index-only
   samsa dump --cluster-metadata-decoder samsa-data/__cluster_metadata-0/*.log`,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			for _, name := range []string{"key-decoder-class", "value-decoder-class"} {
+				f.options.PrintDataLog = f.options.PrintDataLog || cmd.Flags().Changed(name)
+			}
 			o, err := f.complete(args)
 			if err != nil {
 				return err
@@ -77,8 +93,8 @@ on standard error; that alone is no failure.`,
 	flags.Int32Var(&f.maxMessageSize, "max-message-size", int32(f.options.MaxMessageSize), "largest batch in `BYTES` that an index may point at")
 	flags.BoolVar(&f.options.VerifyIndexOnly, "verify-index-only", false, "compare indexes with their log and print no entries")
 	flags.BoolVar(&f.options.IndexSanityCheck, "index-sanity-check", false, "check only an index's length, first and last entry")
-	flags.StringVar(&f.keyDecoder, "key-decoder-class", stringDecoder, "`CLASS` that decodes keys; there is no other here")
-	flags.StringVar(&f.valueDecoder, "value-decoder-class", stringDecoder, "`CLASS` that decodes values; there is no other here")
+	flags.StringVar(&f.keyDecoder, "key-decoder-class", "StringDecoder", "`CLASS` that decodes keys: String-, Integer-, Long- or DefaultDecoder (bytes in hexadecimal); implies --print-data-log")
+	flags.StringVar(&f.valueDecoder, "value-decoder-class", "StringDecoder", "`CLASS` that decodes values, likewise")
 	flags.BoolVar(&f.offsets, "offsets-decoder", false, "decode records of __consumer_offsets")
 	flags.BoolVar(&f.transactions, "transaction-log-decoder", false, "decode records of __transaction_state")
 	flags.BoolVar(&f.metadata, "cluster-metadata-decoder", false, "decode records of the metadata log")
@@ -109,10 +125,12 @@ func (f *dumpFlags) complete(args []string) (inspect.DumpOptions, error) {
 	case f.maxMessageSize < 0:
 		return o, usagef("--max-message-size %d is negative", f.maxMessageSize)
 	}
-	for _, class := range []string{f.keyDecoder, f.valueDecoder} {
-		if class != stringDecoder && !strings.HasSuffix(class, "."+stringDecoder) {
-			return o, withHint(usagef("decoder class %q cannot be loaded: there is no Java here", class), "Leave the flag out to see text, or use --json, which shows other bytes as base64.")
-		}
+	var err error
+	if o.KeyAs, err = decoderClass(f.keyDecoder); err != nil {
+		return o, err
+	}
+	if o.ValueAs, err = decoderClass(f.valueDecoder); err != nil {
+		return o, err
 	}
 	o.MaxBytes, o.MaxMessageSize = int64(f.maxBytes), int(f.maxMessageSize)
 	// As in Kafka's tool the first of these wins.

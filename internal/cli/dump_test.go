@@ -42,6 +42,8 @@ func TestDumpCommand(t *testing.T) {
 		{[]string{path, "--print-data-log"}, "headerKeys: [] key: k payload: v\n"},
 		{[]string{path, "--print-data-log", "--key-decoder-class", "org.apache.kafka.tools.api.StringDecoder"}, "headerKeys: [] key: k payload: v\n"},
 		{[]string{path, "--print-data-log", "--skip-record-metadata"}, "\n| key: k payload: v\n"},
+		{[]string{path, "--value-decoder-class", "DefaultDecoder"}, "headerKeys: [] key: k payload: 76\n"},
+		{[]string{path, "--key-decoder-class=org.apache.kafka.tools.api.LongDecoder"}, "key: Error at offset 0, skipping. 1 bytes are too few for the number. payload: v\n"},
 		{[]string{path, "--cluster-metadata-decoder"}, "headerKeys: [] payload: Error at 0, skipping. "},
 		{[]string{path, "--max-bytes", "10"}, "Log starting offset: 0\n"},
 		{[]string{path, "--json"}, `{"kind":"batch","position":0,`},
