@@ -42,8 +42,8 @@ func (l *Log) Append(batch []byte, o AppendOptions) (AppendInfo, error) {
 	}
 	info, err := l.locked(&a)
 	// A duplicate too: the first attempt may have been refused because its fsync had to wait.
-	if err == nil && int64(info.LastOffset)+1-l.recoveryPoint.Load() >= a.config.FlushMessages {
-		if err = l.flush(info.LastOffset+1, true); errors.Is(err, errUnsaved) {
+	if err == nil && int64(info.LastOffset+1-l.SyncedOffset()) >= a.config.FlushMessages {
+		if err = l.commit(info.LastOffset + 1); errors.Is(err, errUnsaved) {
 			err = nil // the records are durable; what recovery must read until there is room is not the producer's affair
 		}
 	}

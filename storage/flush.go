@@ -41,13 +41,13 @@ func (l *Log) flush(upTo record.Offset, more bool) error {
 // flushHeld does the work; flushing is held, mu is not. The producers come first, so that the recovery point never says
 // that the log below a segment's base need not be read while the state at the base is not on disk.
 func (l *Log) flushHeld(upTo record.Offset, more bool) error {
-	from, end := l.RecoveryPoint(), l.LogEndOffset()
+	from, end := l.RecoveryPoint(), l.end.Load()
 	if upTo <= from {
 		return nil // covered by the flush that was waited for
 	}
-	to := min(upTo, end)
+	to := min(upTo, end.offset)
 	if more {
-		to = end
+		to = end.offset
 	}
 	unsaved := l.saveStateHeld(to)
 	if unsaved != nil && !errors.Is(unsaved, errUnsaved) {
@@ -77,6 +77,7 @@ func (l *Log) flushHeld(upTo record.Offset, more bool) error {
 			return l.failUnlessShort("fsync of the directory", err)
 		}
 	}
+	l.synced.Store(int64(to))
 	if unsaved != nil { // all is durable, but the recovery point must not say so before the state is saved
 		return unsaved
 	}
@@ -85,6 +86,9 @@ func (l *Log) flushHeld(upTo record.Offset, more bool) error {
 		if rp >= int64(to) || l.recoveryPoint.CompareAndSwap(rp, int64(to)) {
 			break
 		}
+	}
+	if to == end.offset {
+		l.indexed = *end
 	}
 	l.lastFlushMs.Store(l.nowMs())
 	return nil

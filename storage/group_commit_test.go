@@ -44,8 +44,8 @@ func TestGroupCommit(t *testing.T) {
 		if err != nil {
 			t.Error(err)
 		}
-		if rp := l.RecoveryPoint(); rp <= info.LastOffset {
-			t.Errorf("offset %d was acknowledged, durable are those below %d", info.LastOffset, rp)
+		if synced := l.SyncedOffset(); synced <= info.LastOffset {
+			t.Errorf("offset %d was acknowledged, durable are those below %d", info.LastOffset, synced)
 		}
 	}
 	producers.Go(func() { produce(0) })
@@ -56,8 +56,8 @@ func TestGroupCommit(t *testing.T) {
 	for l.LogEndOffset() < n+1 { // appending needs no fsync and no lock that one is waited for with
 		runtime.Gosched()
 	}
-	if rp := l.RecoveryPoint(); rp != 1 {
-		t.Errorf("offsets below %d are called durable while the fsync is under way", rp)
+	if synced := l.SyncedOffset(); synced != 1 {
+		t.Errorf("offsets below %d are called durable while the fsync is under way", synced)
 	}
 	close(release)
 	producers.Wait()

@@ -30,7 +30,9 @@ type Log struct {
 	logStart     atomic.Int64
 	// recoveryPoint rises by flushing and falls by truncation only, under flushing and mu.
 	recoveryPoint atomic.Int64
-	lastFlushMs   atomic.Int64
+	// synced is up to where the records were fsynced without all else that the recovery point stands for; changed with it.
+	synced      atomic.Int64
+	lastFlushMs atomic.Int64
 
 	epochs    *epoch.Cache
 	snapshots *producer.Snapshots
@@ -49,7 +51,10 @@ type Log struct {
 
 	// flushing is held by whoever fsyncs, so that others find their data synced already; before mu.
 	flushing sync.Mutex
-	mu       struct {
+	// indexed is how far the last flush of everything went; flushing guards it.
+	indexed mark
+	commits commits
+	mu      struct {
 		sync.Mutex
 		closed    bool
 		producers *producer.State

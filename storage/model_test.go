@@ -103,8 +103,8 @@ func (m *model) appended(t *rapid.T, b []byte, o AppendOptions, x modelBatch) {
 	x.base, x.last = info.FirstOffset, info.LastOffset
 	m.batches = append(m.batches, x)
 	m.end += n
-	if rp := m.log.RecoveryPoint(); rp > m.end || int64(m.end-rp) >= m.config.FlushMessages {
-		t.Fatalf("recovery point %d, log end %d, flush.messages %d", rp, m.end, m.config.FlushMessages)
+	if synced := m.log.SyncedOffset(); synced > m.end || int64(m.end-synced) >= m.config.FlushMessages || synced < m.log.RecoveryPoint() {
+		t.Fatalf("fsynced to %d, recovery point %d, log end %d, flush.messages %d", synced, m.log.RecoveryPoint(), m.end, m.config.FlushMessages)
 	}
 	m.flushed = max(m.flushed, m.log.RecoveryPoint())
 }

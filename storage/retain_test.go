@@ -367,7 +367,10 @@ func TestFlushIsShared(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if n := len(syncs); n > 2 || l.RecoveryPoint() != 21 {
-		t.Errorf("%d more fsyncs for 20 appends, recovery point %d", n, l.RecoveryPoint())
+	if n := len(syncs); n > 2 || l.SyncedOffset() != 21 {
+		t.Errorf("%d more fsyncs for 20 appends, fsynced to %d", n, l.SyncedOffset())
+	}
+	if err := l.RaiseRecoveryPoint(); err != nil || l.RecoveryPoint() != 21 {
+		t.Errorf("%v, recovery point %d", err, l.RecoveryPoint())
 	}
 }

@@ -80,6 +80,7 @@ func (l *Log) lowerLocked(m *mark) {
 	l.unstable.Store(nil)
 	l.logStart.Store(min(l.logStart.Load(), int64(m.offset)))
 	l.recoveryPoint.Store(min(l.recoveryPoint.Load(), int64(m.offset)))
+	l.synced.Store(min(l.synced.Load(), int64(m.offset)))
 }
 
 // TruncateFullyAndStartAt removes everything and goes on at o, as a replica does that begins with a snapshot, or whose
@@ -130,6 +131,7 @@ func (l *Log) restartLocked(o, logStart record.Offset) error {
 	l.hw.Store(m)
 	l.end.Store(m)
 	l.recoveryPoint.Store(int64(o))
+	l.synced.Store(int64(o))
 	l.mu.unsaved = nil
 	l.mu.producers = producer.New(l.o.ProducerExpiry)
 	l.mu.producers.SetMapEnd(o)

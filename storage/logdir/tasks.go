@@ -63,7 +63,7 @@ func (m *Manager) newTasks() []*task {
 	return []*task{
 		{name: "retention", period: o.RetentionCheckInterval, delay: o.InitialDelay, run: m.retain},
 		{name: "flush", period: o.FlushCheckInterval, delay: o.InitialDelay, run: m.flush},
-		{name: "recovery point checkpoint", period: o.RecoveryPointInterval, delay: o.InitialDelay, run: save(recoveryPoints)},
+		{name: "recovery point checkpoint", period: o.RecoveryPointInterval, delay: o.InitialDelay, run: m.saveRecoveryPoints},
 		{name: "log start checkpoint", period: o.LogStartInterval, delay: o.InitialDelay, run: save(logStarts)},
 		{name: "space check", period: o.SpaceCheckInterval, run: m.checkSpace},
 		{name: "high watermark checkpoint", period: o.HighWatermarkInterval, delay: o.HighWatermarkInterval, run: save(highWatermarks)},
@@ -164,6 +164,12 @@ func (m *Manager) flush() []error {
 		}
 		return e.log.Flush(e.log.LogEndOffset())
 	})
+}
+
+// saveRecoveryPoints raises the recovery points to what producers have waited for, and writes them down.
+func (m *Manager) saveRecoveryPoints() []error {
+	errs := m.each("flush", func(e *entry) error { return e.log.RaiseRecoveryPoint() })
+	return append(errs, m.saveEverywhere(recoveryPoints)...)
 }
 
 // saveEverywhere writes one checkpoint of each directory. A directory where that fails goes offline.

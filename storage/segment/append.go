@@ -43,7 +43,8 @@ func (s *Segment) write(b []byte, pos int64) error {
 		return err
 	}
 	defer s.log.Release()
-	s.dirty.Store(true)
+	// Behind the write: a Sync that ran meanwhile has not covered it.
+	defer s.dirty.Store(true)
 	s.unchanged.Store(false)
 	if _, err = file.WriteAt(b, pos); !vfs.IsFull(err) {
 		return err

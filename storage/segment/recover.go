@@ -75,6 +75,7 @@ func (s *Segment) StartRecovery(from int64, offset record.Offset) (*Recovery, er
 		return nil, err
 	}
 	s.size.Store(from)
+	s.dirty.Store(true) // what a process that died had written may still be with the system
 	return &Recovery{s: s, file: file, fileSize: size, buf: recoverBuffers.Get().(*[recoverBytes]byte), next: from, offset: offset}, nil
 }
 

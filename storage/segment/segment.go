@@ -237,13 +237,22 @@ func (s *Segment) Region(pos int64, length int) (vfs.Region, error) {
 
 // Sync makes the log and its indexes durable. It may run beside appends: what was appended before the call is covered.
 func (s *Segment) Sync() error {
-	if s.dirty.Swap(false) {
-		if err := s.withFile(vfs.File.Sync); err != nil {
-			s.dirty.Store(true)
-			return err
-		}
+	if err := s.SyncLog(); err != nil {
+		return err
 	}
 	return errors.Join(s.offsets.Load().Sync(), s.times.Load().Sync(), s.txns.Sync())
+}
+
+// SyncLog makes the log durable, its indexes not.
+func (s *Segment) SyncLog() error {
+	if !s.dirty.Swap(false) {
+		return nil
+	}
+	err := s.withFile(vfs.File.Sync)
+	if err != nil {
+		s.dirty.Store(true)
+	}
+	return err
 }
 
 // Close gives all files up without writing. Regions stay readable until they are released.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math"
 	"os"
+	"sync/atomic"
 	"testing"
 
 	"github.com/samsalog/samsa/record"
@@ -233,5 +234,43 @@ func overwrite(t *testing.T, fsys vfs.FS, name string, data []byte) {
 	_, err = f.WriteAt(data, 0)
 	if err = errors.Join(err, f.Close()); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestSyncBesideAWrite: a write that began before an fsync and ended after it is not covered by it, so that the next one
+// has something to do.
+func TestSyncBesideAWrite(t *testing.T) {
+	mem := vfs.NewMem()
+	begun, release := make(chan struct{}), make(chan struct{})
+	var armed atomic.Bool
+	fsys := vfs.NewFault(mem, func(op vfs.Op) error {
+		if op.Kind == vfs.OpWrite && armed.CompareAndSwap(true, false) {
+			close(begun)
+			<-release
+		}
+		return nil
+	})
+	s, _ := filled(t, fsys, 100, 101)
+	defer s.Close()
+	if err := errors.Join(s.Sync(), mem.SyncDir("/")); err != nil {
+		t.Fatal(err)
+	}
+	armed.Store(true)
+	appended := make(chan error)
+	go func() { appended <- s.Append(batch(102, 1102), interval) }()
+	<-begun
+	if err := s.Sync(); err != nil {
+		t.Fatal(err)
+	}
+	close(release)
+	if err := <-appended; err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Sync(); err != nil {
+		t.Fatal(err)
+	}
+	info, err := mem.Crash().Stat(s.Path())
+	if err != nil || info.Size() != s.Size() {
+		t.Errorf("%v, %v of %d bytes survived a power failure", err, info, s.Size())
 	}
 }

@@ -83,7 +83,7 @@ func (s *Segment) cutLog(pos int64) error {
 		if err != nil || size <= pos {
 			return err
 		}
-		s.dirty.Store(true)
+		defer s.dirty.Store(true)
 		return f.Truncate(pos)
 	})
 }
