@@ -188,8 +188,8 @@ func TestFlushMessages(t *testing.T) {
 	defer l.Abandon()
 	for _, want := range []record.Offset{0, 4, 4, 8} {
 		w.append(l, batchOf(startMs, "a", "b"), AppendOptions{})
-		if l.RecoveryPoint() != want {
-			t.Errorf("recovery point %d at %d, want %d", l.RecoveryPoint(), l.LogEndOffset(), want)
+		if l.SyncedOffset() != want {
+			t.Errorf("fsynced to %d at %d, want %d", l.SyncedOffset(), l.LogEndOffset(), want)
 		}
 	}
 }

@@ -27,6 +27,7 @@ const (
 	Latency Kind = "latency" // at a rate, from due to consumed
 	Tail    Kind = "tail"    // as Latency, in a topic that holds something already
 	Single  Kind = "single"  // one record at a time by each client, acknowledged before the next
+	Encoded Kind = "encoded" // as Single, with clients that send a request encoded once
 	Raw     Kind = "raw"     // one KiB at a time over a bare connection
 	Dirty   Kind = "dirty"   // writes a file beside the broker until it is stopped
 )
@@ -166,6 +167,8 @@ func (j Job) run(ctx context.Context) (Result, error) {
 		return j.latency(ctx)
 	case Single:
 		return j.single(ctx)
+	case Encoded:
+		return j.encoded(ctx)
 	default:
 		return Result{}, fmt.Errorf("job %q", j.Kind)
 	}
