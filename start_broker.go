@@ -146,6 +146,15 @@ func (s *starting) limits(l config.Layers) wire.Limits {
 	return wire.Limits{
 		MaxRequestBytes: l.Int("socket.request.max.bytes"), IdleTimeout: l.Duration("connections.max.idle.ms"),
 		MaxConnections: min(l.Int("max.connections"), s.descriptors().connections), MaxConnectionsPerIP: l.Int("max.connections.per.ip"), PerIP: l.ConnectionsPerIPOverrides(),
-		SendBufferBytes: l.Int("socket.send.buffer.bytes"), ReceiveBufferBytes: l.Int("socket.receive.buffer.bytes"),
+		SendBufferBytes: socketBuffer(l, "socket.send.buffer.bytes"), ReceiveBufferBytes: socketBuffer(l, "socket.receive.buffer.bytes"),
 	}
+}
+
+// socketBuffer is a socket buffer in bytes, 0 to leave it to the system: a buffer that was set does not grow, and one of
+// Kafka's default size holds a tenth of a batch of 1 MiB, which then takes eight reads or writes, each with a wake-up.
+func socketBuffer(l config.Layers, name string) int {
+	if !l.IsSet(name) {
+		return 0
+	}
+	return l.Int(name)
 }

@@ -78,8 +78,8 @@ var serverRows = []row{
 	{"socket.connection.setup.timeout.max.ms", Long, "30000", ReadOnly, nil, "Longest such wait after failures."},
 	{"socket.connection.setup.timeout.ms", Long, "10000", ReadOnly, nil, "How long the broker waits for a connection that it opens."},
 	{"socket.listen.backlog.size", Int, "50", ReadOnly, atLeast(1), "Connections that may wait to be accepted."},
-	{"socket.receive.buffer.bytes", Int, "102400", ReadOnly, nil, "Receive buffer of a connection; -1 leaves it to the system."},
+	{"socket.receive.buffer.bytes", Int, "102400", ReadOnly, nil, "Receive buffer of a connection; -1 leaves it to the system. So does not setting it: the system then gives more to a connection that needs more."},
 	{"socket.request.max.bytes", Int, "104857600", ReadOnly, atLeast(1), "Largest request; a connection that sends a larger one is closed."},
-	{"socket.send.buffer.bytes", Int, "102400", ReadOnly, nil, "Send buffer of a connection; -1 leaves it to the system."},
+	{"socket.send.buffer.bytes", Int, "102400", ReadOnly, nil, "Send buffer of a connection; -1 leaves it to the system. So does not setting it: the system then gives more to a connection that needs more."},
 	{"telemetry.max.bytes", Int, "1048576", ReadOnly, atLeast(1), "Largest set of measurements that a client may push."},
 }

@@ -2,9 +2,13 @@ package wire
 
 import "sync"
 
+// around is room for what surrounds the records of a request or reply.
+const around = 8 << 10
+
 // classes are the sizes of pooled buffers in bytes. The smallest is what an idle connection keeps; the others hold a
-// small request, and batches of 16 KiB, 64 KiB, 256 KiB and 1 MiB with room for what surrounds them.
-var classes = [...]int{1 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20, 4 << 20}
+// small request, several batches of 16 KiB, and batches of 64 KiB, 256 KiB, 1 MiB and 4 MiB. One that is just large
+// enough stays in the processor's cache: what has arrived is still there when it is checked and written.
+var classes = [...]int{1 << 10, 16 << 10, 64<<10 + around, 256<<10 + around, 1<<20 + around, 4<<20 + around}
 
 // buffer is a byte slice that belongs to a pool.
 type buffer struct {
