@@ -17,8 +17,8 @@
 //   - WIRE-1: replies of a connection leave in the order of its requests, each exactly once, whole or followed by
 //     the end of the connection.
 //   - WIRE-2: one request of a connection is handled at a time; the next is not even decoded before.
-//   - WIRE-3: no memory is taken by a claimed size: a buffer is at most four times what has arrived (16 KiB at
-//     least), an array has at least as many bytes left in the frame as it claims elements.
+//   - WIRE-3: no memory is taken by a claimed size: a buffer is at most four times what has arrived and 8 KiB (16 KiB
+//     at least), an array has at least as many bytes left in the frame as it claims elements.
 //   - WIRE-4: a frame's bytes are lent to the Handler until Handle returns and are not moved meanwhile.
 //   - WIRE-5: every Region of a Reply is released once, whatever happens to the connection.
 //   - WIRE-6: bad input ends its connection and nothing else, with one log line that names the client; a peer that
