@@ -1,6 +1,9 @@
 package wire
 
-import "sync"
+import (
+	"sync"
+	"sync/atomic"
+)
 
 // around is room for what surrounds the records of a request or reply.
 const around = 8 << 10
@@ -19,6 +22,8 @@ type buffer struct {
 // buffers pools byte slices by size class. The zero value is ready.
 type buffers struct {
 	pools [len(classes)]sync.Pool
+	// lent is how many bytes are out.
+	lent atomic.Int64
 }
 
 // get returns a buffer of at least n bytes, of any content.
@@ -27,6 +32,7 @@ func (p *buffers) get(n int) *buffer {
 		if n > size {
 			continue
 		}
+		p.lent.Add(int64(size))
 		if b, ok := p.pools[i].Get().(*buffer); ok {
 			return b
 		}
@@ -38,6 +44,7 @@ func (p *buffers) get(n int) *buffer {
 // put takes a buffer back; nothing may refer to its bytes any more. nil is ignored.
 func (p *buffers) put(b *buffer) {
 	if b != nil && b.class >= 0 {
+		p.lent.Add(-int64(len(b.b)))
 		p.pools[b.class].Put(b)
 	}
 }

@@ -114,7 +114,7 @@ func (in *inbound) makeRoom(need int) {
 		copy(in.buf.b, in.buf.b[in.r:in.w])
 		in.r, in.w = 0, have
 	case have == len(in.buf.b) || in.w == len(in.buf.b) && in.r == 0 || have >= classes[0]/2:
-		in.swap(min(need, max(firstBufferBytes, 4*have)))
+		in.swap(min(need, max(firstBufferBytes, 4*(have-around))))
 	case in.r > 0:
 		copy(in.buf.b, in.buf.b[in.r:in.w])
 		in.r, in.w = 0, have

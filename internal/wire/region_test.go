@@ -34,11 +34,14 @@ func regionFile(t testing.TB, n int) (vfs.File, []byte) {
 	return f, content
 }
 
+// busyAuto is RegionsAuto while many buffers are out.
+const busyAuto RegionMode = -1
+
 // TestRegions: pieces and regions of all sizes arrive byte for byte, whichever way they are sent, and each region is
 // released once (WIRE-5).
 func TestRegions(t *testing.T) {
-	file, content := regionFile(t, 3<<20)
-	for _, mode := range []RegionMode{RegionsAuto, RegionsCopy, RegionsSendfile} {
+	file, content := regionFile(t, 4<<20)
+	for _, mode := range []RegionMode{RegionsAuto, RegionsCopy, RegionsSendfile, busyAuto} {
 		var held atomic.Int32
 		handler := handlerFunc(func(_ context.Context, r *Request) Reply {
 			reply := Reply{}
@@ -54,7 +57,14 @@ func TestRegions(t *testing.T) {
 			reply.Pieces = append(reply.Pieces, Piece{Bytes: content[at : at+300000]})
 			return reply
 		})
-		s, addr := start(t, Options{Handler: handler, Send: Send{Regions: mode}})
+		o := Options{Handler: handler, Send: Send{Regions: mode}}
+		if mode == busyAuto {
+			o.Send.Regions = RegionsAuto
+		}
+		s, addr := start(t, o)
+		if mode == busyAuto {
+			s.pools.lent.Add(manyLent)
+		}
 		c := dial(t, addr)
 		for i := range 3 {
 			c.write(encode(kmsg.NewPtrFetchRequest(), 12, int32(i)))
@@ -76,6 +86,9 @@ func TestRegions(t *testing.T) {
 		}
 		if n := held.Load(); n != 0 {
 			t.Errorf("mode %d: %d regions held", mode, n)
+		}
+		if n := s.pools.lent.Load(); n != 0 && (mode != busyAuto || n != manyLent) {
+			t.Errorf("mode %d: %d bytes of buffers were not given back", mode, n)
 		}
 	}
 }
