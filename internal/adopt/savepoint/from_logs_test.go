@@ -44,7 +44,7 @@ func TestRollbackOfFromLogsCutAnywhere(t *testing.T) {
 	}), "/save/one", nil)
 	must(t, err)
 	seen := map[[2]int]int{}
-	for n := first; ; n += longtest.Pick(int64(3), int64(1)) {
+	for n := first; ; n += longtest.Pick(int64(9), int64(1)) {
 		mem := origin.Crash()
 		if _, err := Rollback(context.Background(), cutAt(mem, n), "/save/one", nil); err == nil {
 			sameTree(t, both(mem), want)

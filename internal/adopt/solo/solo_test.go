@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"testing"
 	"time"
@@ -216,5 +217,31 @@ func TestAMigratedBroker(t *testing.T) {
 	}
 	if _, err := Make(context.Background(), options(mem)); !errors.Is(err, ErrNoMetadata) {
 		t.Errorf("without its metadata log: %v", err)
+	}
+}
+
+// TestAMetadataDirectoryOfItsOwn: with metadata.log.dir outside of log.dirs it is that directory's id which the voter set has.
+func TestAMetadataDirectoryOfItsOwn(t *testing.T) {
+	mem := member(t, "voter")
+	const own = "/meta"
+	meta := testarchive.Get(t, mem, filepath.Join(dir, checkpoint.MetaPropertiesFile))
+	testarchive.Put(t, mem, filepath.Join(own, checkpoint.MetaPropertiesFile), meta)
+	testarchive.Put(t, mem, filepath.Join(dir, checkpoint.MetaPropertiesFile), regexp.MustCompile("directory.id=.*\n").ReplaceAll(meta, nil))
+	log := metadata.TopicName + "-0"
+	if err := mem.Rename(filepath.Join(dir, log), filepath.Join(own, log)); err != nil {
+		t.Fatal(err)
+	}
+	o := options(mem)
+	o.MetadataDir = own
+	p, err := Make(context.Background(), o)
+	if err == nil {
+		err = p.Apply()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	adopttest.Single(t, mem, own, dir)
+	if _, err := Make(context.Background(), o); !errors.Is(err, ErrAlone) {
+		t.Errorf("a second time: %v", err)
 	}
 }
