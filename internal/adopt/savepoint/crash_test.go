@@ -39,7 +39,7 @@ func TestCreateCutAnywhere(t *testing.T) {
 	testarchive.SyncAll(t, origin, "/")
 	want := tree(t, origin, "/data")
 	cuts := 0
-	for n := int64(1); ; n += longtest.Pick(int64(53), int64(5)) {
+	for n := int64(1); ; n += longtest.Pick(int64(97), int64(5)) {
 		mem := origin.Crash()
 		if _, err := Create(context.Background(), Options{FS: cutAt(mem, n), Dirs: []string{"/data"}, File: "/save/one"}); err == nil {
 			break
@@ -90,7 +90,7 @@ func TestRollbackCutAnywhere(t *testing.T) {
 		origin, want := used(t, seed)
 		before := tree(t, origin, "/data")
 		cuts, started := 0, 0
-		for n := int64(1 + seed); ; n += longtest.Pick(int64(47), int64(3)) {
+		for n := int64(1 + seed); ; n += longtest.Pick(int64(89), int64(3)) {
 			mem := origin.Crash()
 			if _, err := Rollback(context.Background(), cutAt(mem, n), "/save/one", nil); err == nil {
 				sameTree(t, tree(t, mem, "/data"), want)
