@@ -58,31 +58,49 @@ type found struct {
 }
 
 // searchCold returns the last entry below v.first for which before holds; before must hold for a prefix of the
-// entries. With learn set before looks at the first 8 bytes only, and these may come from the heap.
-func (t *table) searchCold(v *view, learn bool, before func(raw []byte) bool) (found, error) {
+// entries. With learn set before looks at the first 8 bytes only, and these may come from the heap. guess is the block
+// that it may be in, noGuess when nobody knows.
+func (t *table) searchCold(v *view, learn bool, guess int, before func(raw []byte) bool) (found, error) {
 	c := cold{t: t, v: v, have: -1, buf: blocks.Get().(*block)}
 	defer blocks.Put(c.buf)
 	if learn {
 		c.keys = v.keys(t.blockCount(v.first))
 	}
-	// The last block whose first entry qualifies.
-	lo, hi := -1, t.blockCount(v.first)
-	for hi-lo > 1 {
+	last, err := c.block(guess, before)
+	if err != nil || last < 0 {
+		return found{index: -1}, err
+	}
+	return c.within(last, before)
+}
+
+// noGuess stands for a block when nothing tells which.
+const noGuess = -1
+
+// block returns the last block whose first entry qualifies, -1 if there is none. Each look at one that was not come
+// across before is a read from the disk: the first two are at the guess and beside it, on the side where the answer is.
+func (c *cold) block(guess int, before func(raw []byte) bool) (int, error) {
+	lo, hi := -1, c.t.blockCount(c.v.first)
+	guess = min(guess, hi-1)
+	guesses := 0
+	if guess != noGuess {
+		guesses = 2
+	}
+	for ; hi-lo > 1; guesses-- {
 		mid := int(uint(lo+hi) / 2)
+		if guesses > 0 && guess > lo && guess < hi {
+			mid = guess
+		}
 		ok, err := c.first(mid, before)
 		if err != nil {
-			return found{index: -1}, err
+			return -1, err
 		}
 		if ok {
-			lo = mid
+			lo, guess = mid, mid+1
 		} else {
-			hi = mid
+			hi, guess = mid, mid-1
 		}
 	}
-	if lo < 0 {
-		return found{index: -1}, nil
-	}
-	return c.within(lo, before)
+	return lo, nil
 }
 
 // keys returns the view's block keys, made at the first search that needs them.
@@ -172,7 +190,7 @@ func (t *table) at(v *view, i int) (found, error) {
 func (t *table) prefix(v *view, before func(raw []byte) bool) (int, error) {
 	heap, n := v.entries(t.size)
 	if v.first > 0 && !before(heap[:t.size]) {
-		last, err := t.searchCold(v, false, before)
+		last, err := t.searchCold(v, false, noGuess, before)
 		return last.index + 1, err
 	}
 	lo, hi := v.first, n

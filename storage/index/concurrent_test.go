@@ -200,7 +200,12 @@ func TestI05LookupReadsOneBlock(t *testing.T) {
 			at(i)
 		}
 	})
-	expect("first cold one", 2*10, func() { at(n / 2) })
+	expect("first cold one, by offset", 3, func() {
+		if off, _, err := x.Lookup(n / 3); err != nil || off != n/3 {
+			t.Fatalf("lookup: %d %v", off, err)
+		}
+	})
+	expect("first cold one", 3+10, func() { at(n / 2) })
 	expect("the same again", 2, func() { at(n / 2) })
 	for i := 0; i < n; i += 100 {
 		at(i)

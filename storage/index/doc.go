@@ -14,7 +14,9 @@
 // pages. Here that warm section lives on the heap, where it cannot fault: a page fault in Go holds a scheduler thread,
 // and two goroutines faulting back to back stop everybody else for tens of milliseconds. All older entries stay in the
 // file. Of them the heap holds the first entry of those 4 KiB blocks that a search has come across, so that any other
-// lookup ends with one pread of one block. Nothing of a sealed index is read, opened or looked at before its first use.
+// lookup ends with one pread of one block. Looking for a block begins where it would be if offsets rose evenly, so that
+// the first look-up of an old offset reads two or three blocks. Nothing of a sealed index is read, opened or looked at
+// before its first use.
 //
 // # Invariants
 //

@@ -164,7 +164,7 @@ func (x *Offset) lookupCold(v *view, rel int64) (off record.Offset, pos Position
 	off = x.base
 	err = x.stable(v, func(v *view) error {
 		before := func(raw []byte) bool { return int64(int32(binary.BigEndian.Uint32(raw))) <= rel }
-		n, err := x.prefixLearning(v, before)
+		n, err := x.prefixLearning(v, x.guessBlock(v, rel, 0), before)
 		if err != nil || n.index < 0 {
 			off, pos = x.base, 0
 			return err
@@ -175,11 +175,23 @@ func (x *Offset) lookupCold(v *view, rel int64) (off record.Offset, pos Position
 	return off, pos, err
 }
 
-// prefixLearning returns the last entry for which before holds, wherever it is.
-func (t *table) prefixLearning(v *view, before func(raw []byte) bool) (found, error) {
+// guessBlock returns the block that a relative offset (field 0) or position (field 4) would be in if these rose evenly.
+func (x *Offset) guessBlock(v *view, value int64, field int) int {
+	if v.first == 0 {
+		return noGuess
+	}
+	first := int64(int32(binary.BigEndian.Uint32(v.heap[field:])))
+	if value < 0 || value >= first {
+		return noGuess
+	}
+	return int(float64(value) / float64(first) * float64(v.first) / float64(x.blockEntries()))
+}
+
+// prefixLearning returns the last entry for which before holds, wherever it is; guess is as in searchCold.
+func (t *table) prefixLearning(v *view, guess int, before func(raw []byte) bool) (found, error) {
 	heap, n := v.entries(t.size)
 	if v.first > 0 && !before(heap[:t.size]) {
-		return t.searchCold(v, true, before)
+		return t.searchCold(v, true, guess, before)
 	}
 	lo, hi := 0, n-v.first
 	for lo < hi {
@@ -206,7 +218,9 @@ func (x *Offset) UpperBound(from Position, bytes int) (off record.Offset, ok boo
 	}
 	err = x.stable(v, func(v *view) error {
 		n := v.count() // before the search: an entry that is appended meanwhile was not compared
-		last, err := x.prefixLearning(v, func(raw []byte) bool { return int64(int32(binary.BigEndian.Uint32(raw[4:]))) < end })
+		last, err := x.prefixLearning(v, x.guessBlock(v, end, 4), func(raw []byte) bool {
+			return int64(int32(binary.BigEndian.Uint32(raw[4:]))) < end
+		})
 		if ok = err == nil && last.index+1 < n; !ok {
 			return err
 		}

@@ -97,7 +97,7 @@ func (x *Time) Lookup(ts int64) (at int64, off record.Offset, err error) {
 		return at, off, err
 	}
 	err = x.stable(v, func(v *view) error {
-		e, err := x.prefixLearning(v, func(raw []byte) bool { return int64(binary.BigEndian.Uint64(raw)) <= ts })
+		e, err := x.prefixLearning(v, noGuess, func(raw []byte) bool { return int64(binary.BigEndian.Uint64(raw)) <= ts })
 		if err != nil || e.index < 0 {
 			at, off = record.NoTimestamp, x.base
 			return err
