@@ -42,6 +42,20 @@ consumed=$(grep -oE '"name":"records_consumed","count":[0-9]+' "$out/share/verif
 if [ "$consumed" -ge 1000 ] && [ "$acknowledged" -gt 0 ]; then ok "kafka-verifiable-share-consumer"; else bad "kafka-verifiable-share-consumer: $consumed of 1000 records, $acknowledged acknowledgements"; fi
 expect "kafka-share-consumer-perf-test" ", 1000, " java_tool ShareConsumerPerformance $B --topic "$s" --group "$s-perf" --num-records 1000 --threads 2 --timeout 30000
 
+# Records that are given up come into a dead-letter queue. interop/kafka/letters.txt is what came into that of an Apache Kafka 4.4.0
+# that this part was run against (BROKER=HOST:PORT scripts/interop.sh share leaves it in build/interop/share/letters).
+q=dlq.$s
+java_tool TopicCommand $B --create --topic "$q" --partitions 1 --replication-factor 1 --config errors.deadletterqueue.group.enable=true >>"$log" 2>&1
+java_tool TopicCommand $B --create --topic "$s-given-up" --partitions 1 --replication-factor 1 >>"$log" 2>&1
+seq 1 20 | sed 's/.*/key-&:&/' | java_tool ConsoleProducer $B --topic "$s-given-up" --reader-property parse.key=true --reader-property key.separator=: >>"$log" 2>&1
+new_group "$s-letters"
+java_tool ConfigCommand $B --alter --entity-type groups --entity-name "$s-letters" --add-config "errors.deadletterqueue.topic.name=$q,errors.deadletterqueue.copy.record.enable=true,share.delivery.count.limit=2" >>"$log" 2>&1
+expect "records that are given up" "^{failed=0, reject=10, release=20}\$" java_class ShareWorker "$broker" "$s-letters" "$s-given-up" refuse 20
+lag "all of them are decided" "$s-letters" 0
+java_tool consumer.ConsoleConsumer $B --topic "$q" --from-beginning --max-messages 20 --timeout-ms 20000 --formatter-property print.key=true \
+  --formatter-property print.partition=true --formatter-property print.headers=true 2>>"$log" | sed "s/$s/S/g" | sort >"$out/share/letters"
+same "dead letters" "$root/interop/kafka/letters.txt" "$out/share/letters"
+
 # A member is killed while it holds records: they come to another one, counted.
 new_group "$s-killed"
 step_timeout=120 java_class ShareWorker "$broker" "$s-killed" "$s" hold 100 >"$out/share/held" 2>>"$log" &

@@ -18,6 +18,7 @@ import org.apache.kafka.common.serialization.StringDeserializer;
  *   implicit  takes COUNT records, those of a poll for done with the next
  *   explicit  decides about each by its value modulo 4: accept; release, and accept when it comes again; reject; renew, then accept;
  *             until COUNT are done
+ *   refuse    rejects even values and releases odd ones whenever they come, until COUNT are given up (a limit of two deliveries)
  *   hold      waits for COUNT records in one poll, says so, and keeps them until it is killed; others it releases
  *
  * Prints what it did, by kind, in one line.
@@ -52,6 +53,10 @@ public final class ShareWorker {
                         done += decide(consumer, records, did);
                         consumer.commitSync();
                     }
+                    case "refuse" -> {
+                        done += refuse(consumer, records, did);
+                        consumer.commitSync();
+                    }
                     default -> {
                         if (records.size() >= count) {
                             System.out.println("holding " + records.size());
@@ -65,6 +70,18 @@ public final class ShareWorker {
         }
         did.put("failed", failed.get());
         System.out.println(did);
+    }
+
+    /** Gives records up and returns how many will not come again. */
+    private static int refuse(KafkaShareConsumer<String, String> consumer, List<ConsumerRecord<String, String>> records, Map<String, Integer> did) {
+        int done = 0;
+        for (ConsumerRecord<String, String> r : records) {
+            AcknowledgeType type = Long.parseLong(r.value()) % 2 == 0 ? AcknowledgeType.REJECT : AcknowledgeType.RELEASE;
+            consumer.acknowledge(r, type);
+            did.merge(type.toString(), 1, Integer::sum);
+            if (type == AcknowledgeType.REJECT || r.deliveryCount().orElse((short) 0) == 2) done++;
+        }
+        return done;
     }
 
     private static final Set<String> renewed = new HashSet<>();
