@@ -152,6 +152,7 @@ func TestG09KilledBrokerAndDeadLetters(t *testing.T) {
 		process.kill()
 		process = startProcess(t, dir, process.addr)
 	}
+	eventually(t, "the broker is back", func() bool { return d.cl.Ping(t.Context()) == nil })
 	eventually(t, "the group is done", func() bool { return shareLag(t, d.cl, "killed", "killed") == 0 })
 	cancel()
 	consuming.Wait()

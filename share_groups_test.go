@@ -380,6 +380,7 @@ func TestG09KilledBrokerAndShareConsumers(t *testing.T) {
 	if err := admin.Flush(t.Context()); err != nil {
 		t.Fatal(err)
 	}
+	eventually(t, "the broker is back", func() bool { return admin.Ping(t.Context()) == nil })
 	// An acknowledgement that a kill left without an answer may have been taken: then its record does not come again.
 	eventually(t, "all records are done", func() bool { return shareLag(t, admin, "g", "shared") == 0 })
 	cancel()
