@@ -65,9 +65,14 @@ func (c claims) String() string {
 // agree fails if two say different things.
 func (c claims) agree(about string) error {
 	for i := range c {
-		if c[i].value != c[0].value {
-			return fmt.Errorf("the %s is %s (%s), and %s (%s)", about, c[0].value, c[0].by, c[i].value, c[i].by)
+		if c[i].value == c[0].value {
+			continue
 		}
+		err := fmt.Errorf("the %s is %s (%s), and %s (%s)", about, c[0].value, c[0].by, c[i].value, c[i].by)
+		if c[0].by == remainder || c[i].by == remainder {
+			err = fmt.Errorf("%w; if the file is not of another node and only damaged there, move it away and repair again", err)
+		}
+		return err
 	}
 	return nil
 }
@@ -118,18 +123,20 @@ func (w *witnesses) remains() {
 	if err != nil {
 		return
 	}
-	const by = "as what is left of the file says"
 	if id, err := record.ParseUUID(props["cluster.id"]); err == nil {
-		w.cluster.add(id.String(), by)
+		w.cluster.add(id.String(), remainder)
 	}
 	if n, err := strconv.ParseInt(props["node.id"], 10, 32); err == nil && n >= 0 {
-		w.node.add(strconv.FormatInt(n, 10), by)
+		w.node.add(strconv.FormatInt(n, 10), remainder)
 	}
 	if id, err := record.ParseUUID(props["directory.id"]); err == nil && !id.IsReserved() {
-		w.dir.add(id.String(), by)
+		w.dir.add(id.String(), remainder)
 	}
 	w.kraft = w.kraft || props["version"] == "1"
 }
+
+// remainder is who says what the file still does.
+const remainder = "as what is left of the file says"
 
 // mostRemains bounds what is taken for the remains of a file of about 120 bytes.
 const mostRemains = 64 << 10

@@ -4,12 +4,14 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/samsalog/samsa/inspect/internal/testdir"
 	"github.com/samsalog/samsa/inspect/verify"
+	"github.com/samsalog/samsa/internal/longtest"
 	"github.com/samsalog/samsa/record"
 	"github.com/samsalog/samsa/storage/checkpoint"
 	"github.com/samsalog/samsa/vfs"
@@ -216,7 +218,7 @@ func TestWhoseDirectoryCannotBeTold(t *testing.T) {
 		"no node id":         {func(_ *testing.T, h *household) { h.o.Others, h.o.ClusterID = nil, h.meta.ClusterID }, "nothing tells the node id"},
 		"nothing else":       {func(_ *testing.T, h *household) { h.o.Others, h.o.Metadata = nil, nil }, "neither a metadata log nor another directory"},
 		"no metadata log":    {func(_ *testing.T, h *household) { h.o.Metadata = nil }, "only the metadata log tells the directory id"},
-		"the id of another":  {func(t *testing.T, h *household) { h.damage(t, copyOf(h)) }, "CQAAAAAAAAAAAAAAAAAAAA (as what is left of the file says), and"},
+		"the id of another":  {func(t *testing.T, h *household) { h.damage(t, copyOf(h)) }, "CQAAAAAAAAAAAAAAAAAAAA (as what is left of the file says), and XNyV_7RJSya009KwNougXQ (where the metadata log has 5 of its partitions); if the file is not"},
 		"partitions of two":  {func(_ *testing.T, h *household) { h.m.Topics[1].Partitions[0][1].Dir = record.UUID{4, 4} }, "the directory id is"},
 		"a copy of another":  {func(t *testing.T, h *household) { h.m.Topics = nil; h.damage(t, copyOf(h)) }, "which /other has"},
 		"one of several ids": {func(t *testing.T, h *household) {
@@ -251,6 +253,44 @@ func TestWhoseDirectoryCannotBeTold(t *testing.T) {
 				t.Errorf("%q, should say %q; metadata knows %v", said, c.told, slices.Collect(maps.Keys(h.m.Brokers)))
 			}
 		})
+	}
+}
+
+// Whatever happens to the file: where verify finds it, repair writes what was there before, or nothing and says why.
+func TestWhoseDirectoryMutations(t *testing.T) {
+	h := newHousehold(t)
+	base, before := h.fs, testdir.Tree(t, h.fs, "/data")
+	r := rand.New(rand.NewPCG(4, 0))
+	found, refused := 0, 0
+	for range longtest.Pick(60, 3000) {
+		m := draw(r, map[string][]string{".properties": {metaPath}}, before)
+		fsys := base.Crash()
+		testdir.Put(t, fsys, metaPath, m.mutate([]byte(before[metaPath])))
+		if _, err := verify.ReadMeta(fsys, "/data"); err == nil {
+			continue
+		}
+		found++
+		o := h.o
+		o.FS = fsys
+		if r.IntN(2) == 0 {
+			o.Others = nil // the cluster id is what is left of the file
+		}
+		result, err := Run(context.Background(), o, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := checkpoint.ReadMetaProperties(fsys, metaPath)
+		told := slices.ContainsFunc(result.Plan.Findings, func(f verify.Finding) bool { return f.Rule == verify.MetaProperties })
+		switch {
+		case told && len(result.Done) == 0:
+			refused++
+		case told || err != nil || got != h.meta:
+			t.Fatalf("%v: %+v %v, want %+v; %v", m, got, err, h.meta, result.Plan.Findings)
+		}
+	}
+	t.Logf("%d damages were found, %d could not be mended", found, refused)
+	if refused == found {
+		t.Error("nothing was mended")
 	}
 }
 
