@@ -16,8 +16,8 @@ import (
 // The hot paths allocate per request, never per record or per byte (docs/bench.md has the times). The bounds are what was
 // measured and a little more: an allocation that is added to the path of every request shows here.
 const (
-	produceAllocations = 12
-	fetchAllocations   = 25
+	produceAllocations = 6
+	fetchAllocations   = 19
 )
 
 func TestAllocationsOfProduce(t *testing.T) {

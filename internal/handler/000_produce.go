@@ -3,6 +3,7 @@ package handler
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -31,16 +32,21 @@ const adminClientID = "__admin_client"
 // With one replica an appended batch is below the high watermark at once, so acks=all waits for nothing.
 func (h *Handler) produce(ctx context.Context, r *wire.Request) wire.Reply {
 	req := r.Body.(*kmsg.ProduceRequest)
-	resp := req.ResponseKind().(*kmsg.ProduceResponse)
+	resp := &produceAnswer{}
+	resp.SetVersion(req.Version)
 	p := produceCall{h: h, r: r, req: req, image: h.deps.Metadata.Image()}
 	p.verifyTxn(ctx)
 	failed := false
-	resp.Topics = make([]kmsg.ProduceResponseTopic, 0, len(req.Topics))
+	resp.Topics = slices.Grow(resp.topic[:0], len(req.Topics))
 	for i := range req.Topics {
-		t := p.topic(&req.Topics[i])
+		room := resp.partition[:0]
+		if i > 0 {
+			room = nil
+		}
+		t := p.topic(&req.Topics[i], room)
 		for j := range t.Partitions {
 			failed = failed || t.Partitions[j].ErrorCode != 0
-			p.leaderHint(resp, &t.Partitions[j])
+			p.leaderHint(&resp.ProduceResponse, &t.Partitions[j])
 		}
 		resp.Topics = append(resp.Topics, t)
 	}
@@ -48,7 +54,14 @@ func (h *Handler) produce(ctx context.Context, r *wire.Request) wire.Reply {
 		// A closed connection is the only way to tell a client that does not listen.
 		return wire.Reply{None: !failed, Close: failed}
 	}
-	return wire.Reply{Body: resp}
+	return wire.Reply{Body: &resp.ProduceResponse}
+}
+
+// produceAnswer is a response with room for the one partition that most of them are about.
+type produceAnswer struct {
+	kmsg.ProduceResponse
+	topic     [1]kmsg.ProduceResponseTopic
+	partition [1]kmsg.ProduceResponseTopicPartition
 }
 
 // produceCall is one Produce request on its way.
@@ -62,11 +75,12 @@ type produceCall struct {
 	txn    produceTxn
 }
 
-func (c *produceCall) topic(t *kmsg.ProduceRequestTopic) kmsg.ProduceResponseTopic {
+// topic appends to the partitions of a topic; the answers about them go to room, as far as it reaches.
+func (c *produceCall) topic(t *kmsg.ProduceRequestTopic, room []kmsg.ProduceResponseTopicPartition) kmsg.ProduceResponseTopic {
 	out := kmsg.NewProduceResponseTopic()
 	out.Topic, out.TopicID = t.Topic, t.TopicID
 	name, id, unknown := c.resolve(t)
-	out.Partitions = make([]kmsg.ProduceResponseTopicPartition, 0, len(t.Partitions))
+	out.Partitions = slices.Grow(room, len(t.Partitions))
 	last := newLastNamed(t.Partitions)
 	for i := range t.Partitions {
 		if !last.counts(t.Partitions[i].Partition, i) {

@@ -20,7 +20,7 @@ type fetchAnswer struct {
 // stay in their files, so that a piece ends and a region follows wherever records belong. A test holds it
 // against the generated encoder for every version.
 func encodeFetch(version int16, a *fetchAnswer) []wire.Piece {
-	e := &fetchEncoder{version: version, flexible: version >= fetchFlexible}
+	e := &fetchEncoder{version: version, flexible: version >= fetchFlexible, buf: make([]byte, 0, fetchFixedBytes+fetchPartitionBytes*len(a.results))}
 	e.int32(0) // throttle time
 	if version >= fetchSessions {
 		e.int16(a.err)
@@ -38,15 +38,22 @@ func encodeFetch(version int16, a *fetchAnswer) []wire.Piece {
 // groupByTopic gathers runs of results of the same topic.
 func groupByTopic(results []*fetchResult) [][]*fetchResult {
 	var out [][]*fetchResult
+	from := 0
 	for i, r := range results {
-		if i > 0 && r.part.topic == results[i-1].part.topic && r.part.id == results[i-1].part.id {
-			out[len(out)-1] = append(out[len(out)-1], r)
+		if i+1 < len(results) && r.part.topic == results[i+1].part.topic && r.part.id == results[i+1].part.id {
 			continue
 		}
-		out = append(out, []*fetchResult{r})
+		out = append(out, results[from:i+1])
+		from = i + 1
 	}
 	return out
 }
+
+// Room for an answer about one topic, and for each of its partitions: most answers need no more.
+const (
+	fetchFixedBytes     = 128
+	fetchPartitionBytes = 64
+)
 
 type fetchEncoder struct {
 	version  int16

@@ -26,6 +26,9 @@ type conn struct {
 	out      outbound
 	// clientID is that of the last request.
 	clientID string
+	// request is the one that is handled, produce its body if it is a Produce.
+	request Request
+	produce kmsg.ProduceRequest
 }
 
 func newConn(s *Server, nc net.Conn, info *Listener) *conn {
@@ -154,16 +157,32 @@ func (c *conn) one(frame []byte, now time.Time) bool {
 		c.refuse("header", "request header refused, connection closed", "api", apiName(h.key), "version", h.version, "reason", err)
 		return false
 	}
-	req, err := c.s.schemas.decode(h, body)
+	req, err := c.s.schemas.decodeInto(c.requestFor(h.key), h, body)
 	if err != nil {
 		c.refuse("body", "malformed request, connection closed", "client_id", clip(h.clientID), "api", apiName(h.key), "version", h.version, "reason", err)
 		return false
 	}
 	c.s.stats.count(h.key, h.version)
-	return c.answer(&Request{
+	c.request = Request{
 		Key: h.key, Version: h.version, CorrelationID: h.correlationID, ClientID: h.clientID,
 		Client: &c.client, Listener: c.listener, Body: req, Received: now, conn: c,
-	}, len(frame))
+	}
+	ok := c.answer(&c.request, len(frame))
+	c.request.Body = nil
+	clear(c.produce.Topics) // they refer to the frame
+	return ok
+}
+
+// produceKey is the one API that is asked for each batch.
+const produceKey = 0
+
+// requestFor is what the body of a request is decoded into: that of a Produce is the connection's own, again and again.
+func (c *conn) requestFor(key int16) kmsg.Request {
+	if key != produceKey {
+		return kmsg.RequestForKey(key)
+	}
+	c.produce = kmsg.ProduceRequest{Topics: c.produce.Topics[:0]}
+	return &c.produce
 }
 
 // answer has a request handled and sends the reply.

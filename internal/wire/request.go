@@ -28,8 +28,8 @@ type Client struct {
 	SoftwareName, SoftwareVersion string
 }
 
-// Request is one decoded request. Its buffers belong to the connection: everything that aliases the frame
-// (Records of a Produce, byte fields) is lent until Handle returns.
+// Request is one decoded request. It belongs to the connection, and so do its buffers: the Request itself, the body of a
+// Produce, and everything that aliases the frame (Records of a Produce, byte fields) are lent until Handle returns.
 type Request struct {
 	Key, Version  int16
 	CorrelationID int32

@@ -83,7 +83,12 @@ var (
 // decode checks a request's body and decodes it. kmsg alone is too forgiving: it takes null for an empty array, and
 // arrays as long as the frame. Bytes behind the body are ignored, as Apache Kafka does.
 func (ss schemas) decode(h header, body []byte) (kmsg.Request, error) {
-	s, req := ss[h.key], kmsg.RequestForKey(h.key)
+	return ss.decodeInto(kmsg.RequestForKey(h.key), h, body)
+}
+
+// decodeInto is decode into a request that may have been used before; nil is one that does not exist.
+func (ss schemas) decodeInto(req kmsg.Request, h header, body []byte) (kmsg.Request, error) {
+	s := ss[h.key]
 	if s == nil || req == nil || h.version > req.MaxVersion() {
 		return nil, errNoCodec
 	}

@@ -1,9 +1,11 @@
 package wire
 
 import (
+	"bytes"
 	"errors"
 	"math/rand/v2"
 	"reflect"
+	"strings"
 	"testing"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -174,5 +176,39 @@ func TestBadTextIsReplaced(t *testing.T) {
 	}
 	if got := *topics[1].Topic; got != "ok" {
 		t.Errorf("second topic is %q", got)
+	}
+}
+
+// TestDecodeIntoTheSame: what a request held before does not show in what is decoded into it.
+func TestDecodeIntoTheSame(t *testing.T) {
+	ss := loadSchemas()
+	c := &conn{s: &Server{schemas: ss}}
+	for version := int16(3); version <= 13; version++ {
+		for _, topics := range []int{3, 1, 0, 2} {
+			q := kmsg.NewPtrProduceRequest()
+			q.Version, q.Acks = version, int16(topics)
+			if topics == 3 {
+				q.TransactionID = kmsg.StringPtr("a transaction")
+			}
+			for i := range topics {
+				topic := kmsg.NewProduceRequestTopic()
+				topic.Topic, topic.TopicID[0] = strings.Repeat("t", i+1), byte(i)
+				for n := range topics - i {
+					p := kmsg.NewProduceRequestTopicPartition()
+					p.Partition, p.Records = int32(n), []byte{byte(n), byte(topics)}
+					topic.Partitions = append(topic.Partitions, p)
+				}
+				q.Topics = append(q.Topics, topic)
+			}
+			h, body := header{key: produceKey, version: version}, q.AppendTo(nil)
+			fresh, err := ss.decode(h, body)
+			if err != nil {
+				t.Fatal(err)
+			}
+			used, err := ss.decodeInto(c.requestFor(produceKey), h, body)
+			if err != nil || !bytes.Equal(used.AppendTo(nil), fresh.AppendTo(nil)) {
+				t.Errorf("version %d, %d topics: %v, %+v, want %+v", version, topics, err, used, fresh)
+			}
+		}
 	}
 }
