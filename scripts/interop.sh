@@ -21,7 +21,7 @@
 #     distributed     a distributed Connect worker, killed and replaced
 #     streams         Kafka Streams counts exactly once while it and the broker are killed
 #     streams-groups  kafka-streams-groups, all that it can do
-#     share           share groups: Kafka's share consumers and kafka-share-groups; members that are killed
+#     share           share groups: Kafka's share consumers and kafka-share-groups; members that are killed; dead letters
 #
 # BROKER=host:port tests another broker instead; parts that need Samsa's own directory are left out then.
 # Needs Go, a JDK 17 or later, Maven, Node 20 or later, and apt-get as root (or what it would install).

@@ -8,6 +8,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kerr"
+
 	"github.com/samsalog/samsa/internal/replica"
 	"github.com/samsalog/samsa/internal/share/window"
 	"github.com/samsalog/samsa/record"
@@ -109,7 +111,9 @@ func TestLettersOfLocksThatRanOut(t *testing.T) {
 		n.settings.DeliveryLimit = 1
 		n.produce(0, 2)
 		n.want(n.fetch("a", 2, 0), acquired(0, 1, 1))
-		n.persister.fail = 7
+		n.persister.mu.Lock()
+		n.persister.fail = kerr.RequestTimedOut.Code
+		n.persister.mu.Unlock()
 		time.Sleep(n.settings.LockDuration + time.Second)
 		p.want(t, "0-1 x1 2 of [0 0]")
 		p.let <- struct{}{}

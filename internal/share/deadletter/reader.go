@@ -14,9 +14,9 @@ type reader struct {
 	source *replica.Partition
 	// most bounds a record of a compressed batch, in bytes: one that is larger would not fit into the queue.
 	most int
-	// batches are those that were read and not decoded yet; end is the offset behind them.
-	batches *record.Scanner
-	end     record.Offset
+	// batches are those that were read and not decoded yet. The read began at from; end is the offset behind them.
+	batches   *record.Scanner
+	from, end record.Offset
 	// records are those of the batch before; current is where they stand, at offset -1 in the beginning.
 	records *record.Records
 	current record.Record
@@ -25,7 +25,7 @@ type reader struct {
 // at returns the record at an offset, lent until the next call. One that cannot be read, since it is gone from the log or
 // damaged, has neither key nor value.
 func (r *reader) at(offset record.Offset) record.Record {
-	if r.batches == nil || offset < r.current.Offset || offset >= r.end {
+	if r.batches == nil || offset < max(r.from, r.current.Offset) || offset >= r.end {
 		r.read(offset)
 	}
 	for r.current.Offset < offset && r.next(offset) {
@@ -39,7 +39,7 @@ func (r *reader) at(offset record.Offset) record.Record {
 // read takes in what the log has from an offset on.
 func (r *reader) read(offset record.Offset) {
 	r.close()
-	r.current.Offset, r.end, r.batches = -1, offset, record.NewScanner(nil)
+	r.current.Offset, r.from, r.end, r.batches = -1, offset, offset, record.NewScanner(nil)
 	got, err := r.source.Fetch(replica.Read{
 		Offset: offset, MaxBytes: readBytes, AtLeastOne: true, Isolation: storage.HighWatermark,
 		CurrentLeaderEpoch: record.NoLeaderEpoch, LastFetchedEpoch: record.NoLeaderEpoch, Replica: -1,

@@ -107,6 +107,24 @@ func TestQueuesThatCannotBeUsed(t *testing.T) {
 	}
 }
 
+// Of a batch that is refused only those letters are lost which are the reason (DLQ-2).
+func TestRefusedLettersSpoilNoOthers(t *testing.T) {
+	n := newNode(t, 1<<20)
+	defer n.close()
+	n.produce(record.None, "a", "b")
+	c := storage.DefaultConfig()
+	c.CleanupCompact = true // which refuses letters without a key, as those of records that never were
+	n.partition("q", 0).Log().SetConfig(c)
+	n.deliver(letter(0, 3, 1, window.Rejected), letter(1, 1, 2, window.Exhausted))
+	got, batches := n.arrived()
+	if len(got) != 3 || batches != 3 || string(got[2].Value) != "b" {
+		t.Errorf("%d letters in %d batches came", len(got), batches)
+	}
+	if m := n.w.Metrics(); m != (Metrics{Written: 3, Lost: 2, Requests: 6, Failed: 3}) {
+		t.Errorf("counted %+v", m)
+	}
+}
+
 // What passes is tried again, after pauses that grow, and not for ever.
 func TestTriesAgain(t *testing.T) {
 	for missing, want := range map[int]struct {
