@@ -6,6 +6,7 @@ import (
 	"net"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/samsalog/samsa/inspect/scrub"
 	"github.com/samsalog/samsa/internal/console"
@@ -70,8 +71,9 @@ func (b *Broker) fail(err error) {
 	}
 }
 
-// Shutdown stops the broker cleanly: no new connections, requests in hand are answered while ctx lasts, then
-// logs are closed so that the next start trusts them. It returns what could not be written.
+// Shutdown stops the broker cleanly: no new connections, requests in hand are answered while ctx lasts, transactions whose
+// end is decided get their markers, then logs are closed so that the next start trusts them. It returns what could not
+// be written.
 func (b *Broker) Shutdown(ctx context.Context) error {
 	b.stop.Do(func() {
 		b.stopping.Store(true)
@@ -80,6 +82,7 @@ func (b *Broker) Shutdown(ctx context.Context) error {
 		if b.scrub != nil {
 			b.scrub.Close()
 		}
+		b.settle(ctx)
 		// The coordinators still append; they end before the logs do. Ends of transactions go through the groups.
 		b.txns.Close()
 		b.share.Close()
@@ -97,4 +100,15 @@ func (b *Broker) Shutdown(ctx context.Context) error {
 	})
 	<-b.done
 	return b.stopErr
+}
+
+// settleFor is how long a stop waits for partitions that do not take the end of a transaction: one whose directory is
+// offline never does.
+const settleFor = 2 * time.Second
+
+// settle lets transactions end that are decided.
+func (b *Broker) settle(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, settleFor)
+	defer cancel()
+	b.txns.Settle(ctx)
 }

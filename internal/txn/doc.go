@@ -11,8 +11,8 @@
 // # Data in and out
 //
 // In: requests; Elected and Resigned from whoever follows the metadata; Verify from whoever appends batches of
-// transactions. Out: responses; records of type 0 in value version 1 (0 while transaction.version is 0), as Apache Kafka
-// 4.4 writes them; markers to the partitions through Options.
+// transactions; Settle from whoever stops in order. Out: responses; records of type 0 in value version 1 (0 while
+// transaction.version is 0), as Apache Kafka 4.4 writes them; markers to the partitions through Options.
 //
 // # Invariants
 //
