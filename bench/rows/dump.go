@@ -41,11 +41,25 @@ func prepareDump(ctx context.Context, t row.Turn) error {
 	}
 	_, err = t.Load(ctx, r, load.Job{Kind: load.Produce, Topic: startTopic, Partitions: 1, Records: t.Records(dumped), RecordBytes: recordBytes,
 		BatchBytes: 16 << 10, Acks: "all", Idempotent: true})
-	return errors.Join(err, r.Stop())
+	// The system would write it back while it is read, which takes memory bandwidth from whoever reads then.
+	return errors.Join(err, r.Stop(), syncFile(dumpedFile(t)))
+}
+
+// dumpedFile is the segment that is dumped.
+func dumpedFile(t row.Turn) string {
+	return filepath.Join(partitionDir(t), fmt.Sprintf("%020d.log", 0))
+}
+
+func syncFile(name string) error {
+	f, err := os.Open(name)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
 }
 
 func runDump(ctx context.Context, t row.Turn) ([]figure.Value, error) {
-	file := filepath.Join(partitionDir(t), fmt.Sprintf("%020d.log", 0))
+	file := dumpedFile(t)
 	info, err := os.Stat(file)
 	if err != nil {
 		return nil, err
