@@ -88,10 +88,11 @@ func (s *Service) writeMarker(tp record.TopicPartition, m coord.Marker) error {
 	return s.o.Append(tp, m.Batch(s.o.Now().UnixMilli()), storage.AppendOptions{Origin: storage.Coordinator, TxnVersion: m.TxnVersion})
 }
 
-// report tells the shard that all markers are written.
+// report tells the shard that all markers are written. What was decided before a restart may get them before the shard that
+// has read of it lets operations in, hence Patient.
 func (s *Service) report(x ending) {
 	for {
-		err := s.runtime.Submit(x.shard, coord.Op[*machine]{Run: func(m *machine) coord.Result { return m.complete(x) }})
+		err := s.runtime.Submit(x.shard, coord.Op[*machine]{Patient: true, Run: func(m *machine) coord.Result { return m.complete(x) }})
 		if !errors.Is(err, coord.ErrNotAvailable) || !pausedFor(x.life, markerRetryMin) {
 			return
 		}

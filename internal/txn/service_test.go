@@ -61,6 +61,8 @@ type host struct {
 	written map[record.TopicPartition][]record.Header
 	groups  map[int32][]coord.Marker
 	ids     record.ProducerID
+	// quick has markers written by the shard itself, at once.
+	quick bool
 }
 
 func newHost(t *testing.T) *host {
@@ -92,6 +94,13 @@ func (h *host) begin() {
 		},
 		NextProducerID: func() (record.ProducerID, error) { h.ids++; return h.ids, nil },
 	})
+	if h.quick {
+		h.env.end = func(x ending) {
+			if h.writeMarkers(x) {
+				h.report(x)
+			}
+		}
+	}
 	h.Elected(0, h.part)
 	<-h.runtime.Settled(0)
 }
@@ -229,6 +238,27 @@ func TestX21DecidedTransactionsAreFinished(t *testing.T) {
 			t.Error(err)
 		}
 	})
+}
+
+// markers that are written before the shard that asked for them lets operations in are not forgotten; their
+// transactional id would take nothing new for ever.
+func TestX21MarkersWrittenWhileLoading(t *testing.T) {
+	h := newHost(t)
+	tp := record.TopicPartition{Topic: "t"}
+	h.answer(tp, errNotHosted)
+	h.end("x", h.open("x", tp), true)
+	h.answer(tp, nil)
+	h.quick = true
+	h.restart()
+	limit, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	if !h.Settle(limit) || h.state("x") != "CompleteCommit" {
+		t.Errorf("state %s", h.state("x"))
+	}
+	h.Close()
+	if err := h.part.log.Close(); err != nil {
+		t.Error(err)
+	}
 }
 
 // A partition that has seen a newer producer epoch needs no marker; a coordinator that it calls fenced tries on.

@@ -11,9 +11,8 @@ import (
 const settlePause = 5 * time.Millisecond
 
 // Settle waits until every transaction whose end is decided has its markers and is complete; false when ctx ended before.
-// Who is started next on the directories then finds nothing decided and not done. Samsa would do it, but an Apache Kafka may
-// be asked for the markers before its metadata tells it of the partitions, takes them for deleted ones, and a commit that
-// was acknowledged is lost. Call it when no more requests come.
+// Who is started next on the directories then finds nothing decided and not done; an Apache Kafka that has to write markers
+// before its metadata tells it of the partitions takes these for deleted ones. Call it when no more requests come.
 func (s *Service) Settle(ctx context.Context) bool {
 	for ctx.Err() == nil {
 		if s.deciding() == 0 {
