@@ -3,7 +3,6 @@ package samsa_test
 import (
 	"context"
 	"strconv"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -113,13 +112,8 @@ func TestDeadLettersNeedShareVersion2(t *testing.T) {
 // G-09: kill -9 while records are given up: in the end there is a letter about each of them, and none is delivered any more.
 func TestG09KilledBrokerAndDeadLetters(t *testing.T) {
 	rounds, perRound := longtest.Pick(2, 20), 300
-	var set []string
-	for k, v := range shareProperties() {
-		set = append(set, k+"="+v)
-	}
-	t.Setenv(processProperties, strings.Join(set, " "))
 	dir := t.TempDir()
-	process := startProcess(t, dir, "127.0.0.1:0")
+	process := startShareProcess(t, dir)
 	d := newDeadLetters(t, process.addr)
 	d.create("dlq.killed", 1, enabled())
 	d.create("killed", 1, nil)

@@ -304,16 +304,23 @@ func TestShareGroupMembersComeAndGo(t *testing.T) {
 	eventually(t, "all have left", members(0))
 }
 
-// G-09: kill -9 in the middle of records that are handed out: nothing is lost, and what was accepted does not come again.
-func TestG09KilledBrokerAndShareConsumers(t *testing.T) {
-	rounds, perRound := longtest.Pick(2, 20), 500
+// startShareProcess starts a process, and sets what the ones after it are started with, that serves share groups as
+// shareProperties says.
+func startShareProcess(t *testing.T, dir string) *brokerProcess {
+	t.Helper()
 	var set []string
 	for k, v := range shareProperties() {
 		set = append(set, k+"="+v)
 	}
 	t.Setenv(processProperties, strings.Join(set, " "))
+	return startProcess(t, dir, "127.0.0.1:0")
+}
+
+// G-09: kill -9 in the middle of records that are handed out: nothing is lost, and what was accepted does not come again.
+func TestG09KilledBrokerAndShareConsumers(t *testing.T) {
+	rounds, perRound := longtest.Pick(2, 20), 500
 	dir := t.TempDir()
-	process := startProcess(t, dir, "127.0.0.1:0")
+	process := startShareProcess(t, dir)
 	addr := process.addr
 	admin, err := kgo.NewClient(kgo.SeedBrokers(addr), kgo.DefaultProduceTopic("shared"), kgo.MetadataMinAge(50*time.Millisecond),
 		kgo.RetryBackoffFn(func(int) time.Duration { return 20 * time.Millisecond }), kgo.ProducerBatchMaxBytes(2<<10))
