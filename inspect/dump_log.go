@@ -88,6 +88,7 @@ func (d *dumper) log(path, typ string) error {
 	}
 	r := logfile.NewReader(f, start, end)
 	defer r.Close()
+	r.Shallow = !d.DeepIteration && d.Select == nil
 	last := int64(-1) // Kafka counts from -1, so a log that begins elsewhere reports a gap
 	if start > 0 {
 		last = unknownLast

@@ -98,3 +98,11 @@ func kafkaProperties(port, controller int, dir string, settings map[string]strin
 func (l *Launcher) Java(heap string, args ...string) []string {
 	return append([]string{"java", "-Xmx" + heap, "-Xms" + heap, "-cp", filepath.Join(l.Jars, "*")}, args...)
 }
+
+// Tool returns the command line of one of Apache Kafka's tools as its script (kafka-run-class.sh) starts it when nothing is set, the JMX
+// agent included; the script's own time is not.
+func (l *Launcher) Tool(heap string, args ...string) []string {
+	return append([]string{"java", "-Xmx" + heap, "-server", "-XX:+UseG1GC", "-XX:MaxGCPauseMillis=20", "-XX:InitiatingHeapOccupancyPercent=35",
+		"-XX:+ExplicitGCInvokesConcurrent", "-XX:MaxInlineLevel=15", "-Djava.awt.headless=true", "-Dcom.sun.management.jmxremote=true",
+		"-Dcom.sun.management.jmxremote.authenticate=false", "-Dcom.sun.management.jmxremote.ssl=false", "-cp", filepath.Join(l.Jars, "*")}, args...)
+}

@@ -25,7 +25,7 @@ const dumped = 1_000_000
 // a program like the other two.
 func dumpRows() []row.Row {
 	return []row.Row{{
-		Name: dumpRow, Peers: append(both(), peer.Machine), MostRounds: 3, Prepare: prepareDump, Run: runDump,
+		Name: dumpRow, Peers: append(both(), peer.Machine), MostRounds: 5, Prepare: prepareDump, Run: runDump,
 		Marks: []figure.Mark{ofKafka(dumpRow, "shallow", 15, 0), ofKafka(dumpRow, "deep", 8, 0),
 			{Row: dumpRow, Figure: "shallow", Peer: string(peer.Samsa), Of: figure.Of{Peer: string(peer.Machine), Figure: "cat"}, AtLeast: 0.5}},
 	}}
@@ -70,7 +70,7 @@ func runDump(ctx context.Context, t row.Turn) ([]figure.Value, error) {
 	case peer.Machine:
 		tool, ways = []string{"cat", file}, []dumpWay{{"cat", nil}}
 	case peer.Kafka:
-		tool = t.Launcher.Java("512m", "org.apache.kafka.tools.DumpLogSegments", "--files", file)
+		tool = t.Launcher.Tool("256M", "org.apache.kafka.tools.DumpLogSegments", "--files", file)
 	}
 	var values []figure.Value
 	for _, how := range ways {

@@ -44,7 +44,7 @@ func runPerfTools(ctx context.Context, t row.Turn, properties []string) ([]figur
 	if err != nil {
 		return nil, err
 	}
-	out, err := output(ctx, t.Launcher.Java("512m", append(append(produce, "--command-property"), properties...)...))
+	out, err := output(ctx, t.Launcher.Tool("512M", append(append(produce, "--command-property"), properties...)...))
 	if err != nil {
 		return nil, err
 	}
@@ -56,7 +56,7 @@ func runPerfTools(ctx context.Context, t row.Turn, properties []string) ([]figur
 	if err != nil {
 		return nil, err
 	}
-	if out, err = output(ctx, t.Launcher.Java("512m", append([]string{"org.apache.kafka.tools.ConsumerPerformance"}, common...)...)); err != nil {
+	if out, err = output(ctx, t.Launcher.Tool("512M", append([]string{"org.apache.kafka.tools.ConsumerPerformance"}, common...)...)); err != nil {
 		return nil, err
 	}
 	c, err := parsePerfConsume(out)

@@ -12,7 +12,7 @@ type File struct {
 	vfs.File
 	// SizeInBytes is the length when the file was opened.
 	SizeInBytes int64
-	pages       residency
+	cache       cache
 }
 
 // Open opens path for reading.
@@ -26,11 +26,21 @@ func Open(fsys vfs.FS, path string) (*File, error) {
 		_ = f.Close() // it was only opened
 		return nil, err
 	}
-	return &File{File: f, SizeInBytes: size, pages: resident(f, size)}, nil
+	return &File{File: f, SizeInBytes: size, cache: cacheOf(f, size)}, nil
+}
+
+// ReadAt is io.ReaderAt's.
+func (f *File) ReadAt(b []byte, at int64) (int, error) {
+	n := f.cache.copyAt(b, at)
+	if n == len(b) {
+		return n, nil
+	}
+	rest, err := f.cache.readAt(f.File, b[n:], at+int64(n))
+	return n + rest, err
 }
 
 // GiveBack returns the pages of the bytes from … to-1 that were not in the page cache before.
-func (f *File) GiveBack(from, to int64) { f.pages.giveBack(f.File, from, to) }
+func (f *File) GiveBack(from, to int64) { f.cache.giveBack(from, to) }
 
 // Close gives everything back and closes the file.
 func (f *File) Close() error {

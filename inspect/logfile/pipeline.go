@@ -17,6 +17,11 @@ import (
 type pipeline struct {
 	f   vfs.File
 	end int64
+	// shallow: nobody wants the bytes of a batch that has been checked, so each goroutine reads into memory of its own, which stays
+	// in its processor's cache.
+	shallow bool
+	// own is the memory of the goroutine that takes the batches.
+	own []byte
 	// current is the piece whose batches are being taken, at the next of them; nil: none yet.
 	current *piece
 	at      int
@@ -43,10 +48,11 @@ const (
 	piecesEach = 3
 )
 
-func newPipeline(f vfs.File, pos, end int64) *pipeline {
+func newPipeline(f vfs.File, pos, end int64, shallow bool) *pipeline {
 	from := make(chan int64, 1)
 	from <- pos
-	p := &pipeline{f: f, end: end, room: make(chan struct{}, mostHelpers)}
+	p := &pipeline{f: f, end: end, shallow: shallow, room: make(chan struct{}, mostHelpers)}
+	p.own = p.memory()
 	p.mu.next, p.mu.from = pos, from
 	for range helpers() {
 		p.helpers.Go(p.help)
@@ -58,13 +64,14 @@ func helpers() int { return min(mostHelpers, runtime.GOMAXPROCS(0)-1) }
 
 // help does pieces until there are none left.
 func (p *pipeline) help() {
+	own := p.memory()
 	for open := true; open; {
 		x, left := p.begin()
 		switch {
 		case !left:
 			return
 		case x != nil:
-			x.run(p.f, p.end)
+			p.do(x, own)
 		default:
 			_, open = <-p.room
 		}
@@ -83,7 +90,7 @@ func (p *pipeline) begin() (x *piece, left bool) {
 	case n > 0: // the one that was used last, of which most is in a cache
 		x, m.idle = m.idle[n-1], m.idle[:n-1]
 	case m.made < piecesEach*(1+helpers()):
-		x = &piece{buf: make([]byte, pieceSize+overhang)}
+		x = new(piece)
 		m.made++
 	default:
 		return nil, true
@@ -94,6 +101,25 @@ func (p *pipeline) begin() (x *piece, left bool) {
 	m.next, m.from = m.next+pieceSize, onward
 	m.queue = append(m.queue, x)
 	return x, true
+}
+
+// memory is what a goroutine reads into; nil: into that of the piece.
+func (p *pipeline) memory() []byte {
+	if !p.shallow {
+		return nil
+	}
+	return make([]byte, pieceSize+overhang)
+}
+
+// do reads and checks a piece.
+func (p *pipeline) do(x *piece, own []byte) {
+	switch {
+	case p.shallow:
+		x.buf = own
+	case x.buf == nil:
+		x.buf = make([]byte, pieceSize+overhang)
+	}
+	x.run(p.f, p.end)
 }
 
 // take returns the next batch; nil when the Reader has to look by itself.
@@ -125,11 +151,11 @@ func (p *pipeline) advance() bool {
 		more, _ := p.begin()
 		switch {
 		case more != nil:
-			more.run(p.f, p.end)
+			p.do(more, p.own)
 		case x == nil:
 			return false
 		default:
-			<-x.done
+			soon(x.done)
 		}
 	}
 	p.mu.Lock()

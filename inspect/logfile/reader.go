@@ -19,6 +19,8 @@ import (
 //	if r.Err() != nil { … } // bytes that are no batch, or that cannot be read
 //	tail := size - r.Position() // what lies behind the last whole batch
 type Reader struct {
+	// Shallow: headers and checksums are wanted, Batch is not. It is set before the first Next.
+	Shallow bool
 	window
 	pos   int64 // of the next batch
 	at    int64 // of the current one
@@ -48,7 +50,7 @@ func (r *Reader) Next() bool {
 		return false
 	}
 	if r.ahead == nil && !r.serial && r.end-r.pos >= pipelineFrom {
-		r.ahead = newPipeline(r.f, r.pos, r.end)
+		r.ahead = newPipeline(r.f, r.pos, r.end, r.Shallow)
 	}
 	if r.ahead != nil {
 		if b := r.ahead.take(); b != nil {
@@ -130,8 +132,13 @@ func (r *Reader) Skip() {
 // Header is the current batch's. Its Magic is as stored.
 func (r *Reader) Header() *record.Header { return &r.head }
 
-// Batch is the batch that Next has read. It is lent until the next call.
-func (r *Reader) Batch() record.Batch { return r.batch }
+// Batch is the batch that Next has read. It is lent until the next call. A Shallow reader has none.
+func (r *Reader) Batch() record.Batch {
+	if r.Shallow {
+		return nil
+	}
+	return r.batch
+}
 
 // Start is where the current batch begins.
 func (r *Reader) Start() int64 { return r.at }

@@ -1,0 +1,124 @@
+package logfile
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/samsalog/samsa/vfs"
+)
+
+// cached is how many pages of a file are in the page cache.
+func cached(t *testing.T, path string) uint64 {
+	t.Helper()
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	var stat unix.Cachestat_t
+	if err := unix.Cachestat(uint(f.Fd()), &unix.CachestatRange{}, &stat, 0); err != nil {
+		t.Skipf("this kernel does not tell what is cached: %v", err)
+	}
+	return stat.Cache
+}
+
+// LGF-3: pages that a walk brings into the page cache go, those that were there stay, on systems that let pages pass and on older ones.
+func TestPagesAreGivenBack(t *testing.T) {
+	for _, passing := range []bool{true, false} {
+		t.Run(fmt.Sprintf("passing %v", passing), func(t *testing.T) { givenBack(t, passing) })
+	}
+}
+
+func givenBack(t *testing.T, passing bool) {
+	path := filepath.Join(t.TempDir(), "00000000000000000000.log")
+	var log []byte
+	for i := range 600 {
+		log = append(log, batch(int64(i), 16<<10)...)
+	}
+	host, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer host.Close()
+	if _, err := host.Write(log); err != nil {
+		t.Fatal(err)
+	}
+	if err := host.Sync(); err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.Fadvise(int(host.Fd()), 0, 0, unix.FADV_DONTNEED); err != nil {
+		t.Fatal(err)
+	}
+	if n := cached(t, path); n > 0 {
+		t.Skipf("this file system keeps %d pages of a file that nobody needs", n)
+	}
+	warm := make([]byte, 1<<20)
+	if err := unix.Fadvise(int(host.Fd()), 0, 0, unix.FADV_RANDOM); err != nil { // so that no more than is asked for is read
+		t.Fatal(err)
+	}
+	if _, err := host.ReadAt(warm, 2<<20); err != nil {
+		t.Fatal(err)
+	}
+	before := cached(t, path)
+	f, err := Open(vfs.NewOS(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	switch c := &f.cache; {
+	case passing && !c.passing:
+		t.Skip("this system does not let pages pass")
+	case !passing:
+		*c = cache{host: c.host, pages: resident(c.host, f.SizeInBytes)}
+	}
+	if n := len(walk(NewReader(f, 0, f.SizeInBytes))); n != 601 {
+		t.Errorf("%d lines", n)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if after := cached(t, path); after < before || after > before+64 {
+		t.Errorf("%d pages were cached before, %d are after", before, after)
+	}
+}
+
+// What is read is what stands there, wherever it comes from, and the end is io.EOF.
+func TestReadAt(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x")
+	want := make([]byte, 3<<20+17)
+	for i := range want {
+		want[i] = byte(i >> 3)
+	}
+	if err := os.WriteFile(path, want, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, passing := range []bool{true, false} {
+		f, err := Open(vfs.NewOS(), path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.cache.passing = f.cache.passing && passing
+		for at := int64(0); at < int64(len(want)); at += 700_001 {
+			// Partly in the page cache, partly not; a tmpfs or a page that is dirty stays, which is one of the cases.
+			if err := unix.Fadvise(int(f.cache.host.Fd()), at+1<<16, 1<<17, unix.FADV_DONTNEED); err != nil {
+				t.Fatal(err)
+			}
+			got := make([]byte, 1<<20)
+			n, err := f.ReadAt(got, at)
+			if left := int64(len(want)) - at; left < int64(len(got)) && (err != io.EOF || int64(n) != left) || left >= int64(len(got)) && (err != nil || n != len(got)) {
+				t.Errorf("passing %v, at %d: %d bytes, %v", passing, at, n, err)
+			}
+			if !bytes.Equal(got[:n], want[at:at+int64(n)]) {
+				t.Errorf("passing %v, at %d: other bytes", passing, at)
+			}
+		}
+		if err := f.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
