@@ -7,7 +7,7 @@ import "github.com/samsalog/samsa/vfs"
 // cache is known on Linux only; elsewhere pages stay as the system likes.
 type cache struct{}
 
-func cacheOf(vfs.File, int64) cache { return cache{} }
+func (cache) open(vfs.File, int64) {}
 
 func (cache) copyAt([]byte, int64) int { return 0 }
 

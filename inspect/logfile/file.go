@@ -26,7 +26,9 @@ func Open(fsys vfs.FS, path string) (*File, error) {
 		_ = f.Close() // it was only opened
 		return nil, err
 	}
-	return &File{File: f, SizeInBytes: size, cache: cacheOf(f, size)}, nil
+	file := &File{File: f, SizeInBytes: size}
+	file.cache.open(f, size)
+	return file, nil
 }
 
 // ReadAt is io.ReaderAt's.
