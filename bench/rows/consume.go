@@ -13,6 +13,7 @@ import (
 	"github.com/samsalog/samsa/bench/pagecache"
 	"github.com/samsalog/samsa/bench/peer"
 	"github.com/samsalog/samsa/bench/row"
+	"github.com/samsalog/samsa/bench/supply"
 )
 
 // consumed is how many records a consumer reads at scale 1.
@@ -89,6 +90,9 @@ func (c consuming) run(ctx context.Context, t row.Turn) ([]figure.Value, error) 
 		if err := pagecache.Evict(logs(t)...); errors.Is(err, errors.ErrUnsupported) {
 			return nil, fmt.Errorf("%w: this system does not let go of files", row.ErrSkip)
 		} else if err != nil {
+			return nil, err
+		}
+		if err := supply.Memory(int64(c.clients) * c.records(t) * recordBytes); err != nil {
 			return nil, err
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/samsalog/samsa/bench/load"
 	"github.com/samsalog/samsa/bench/peer"
 	"github.com/samsalog/samsa/bench/row"
+	"github.com/samsalog/samsa/bench/supply"
 )
 
 // dirtyRate is how many MB a second are written beside the brokers: enough that the system is always writing back.
@@ -42,6 +43,14 @@ func runLatency(ctx context.Context, t row.Turn, rate float64, beside bool) ([]f
 	if err := t.Running.CreateTopic(ctx, topic, 1, nil); err != nil {
 		return nil, err
 	}
+	lasts := seconds(t.Bench, 4)
+	need := rate * recordBytes
+	if beside {
+		need += dirtyRate * 1e6
+	}
+	if err := supply.Memory(int64(need * lasts.Seconds())); err != nil {
+		return nil, err
+	}
 	if beside {
 		stop, err := load.Start(ctx, t.Self, load.Job{Kind: load.Dirty, Rate: dirtyRate, File: filepath.Join(t.Dir, "beside")})
 		if err != nil {
@@ -50,7 +59,7 @@ func runLatency(ctx context.Context, t row.Turn, rate float64, beside bool) ([]f
 		defer stop()
 	}
 	values, result, err := t.Under(ctx, t.Running, load.Job{Kind: load.Latency, Topic: topic, Partitions: 1, RecordBytes: recordBytes, BatchBytes: 1 << 20,
-		Acks: "all", Idempotent: true, Rate: rate, Duration: seconds(t.Bench, 4)})
+		Acks: "all", Idempotent: true, Rate: rate, Duration: lasts})
 	if err != nil {
 		return nil, err
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/samsalog/samsa/bench/load"
 	"github.com/samsalog/samsa/bench/peer"
 	"github.com/samsalog/samsa/bench/row"
+	"github.com/samsalog/samsa/bench/supply"
 )
 
 // how a producer produces.
@@ -96,6 +97,9 @@ func runProduce(ctx context.Context, t row.Turn, p producing) ([]figure.Value, e
 	}
 	j := p.job(t)
 	j.Topic = topic
+	if err := supply.Memory(j.Records * recordBytes * 11 / 10); err != nil {
+		return nil, err
+	}
 	values, result, err := t.Under(ctx, t.Running, j)
 	if err != nil {
 		return nil, err
