@@ -21,8 +21,16 @@ const (
 // slot is one key. Keys are compared by hash only, so two keys with one hash would cost a record: with 128 bits of
 // SHA-256 nobody can make such a pair, which of MD5, that Kafka uses, cannot be said.
 type slot struct {
-	a, b uint64
+	key  keyHash
 	next record.Offset // offset + 1; 0: the slot is free
+}
+
+// keyHash is what is known of a key: the first half of its SHA-256.
+type keyHash struct{ a, b uint64 }
+
+func hash(key []byte) keyHash {
+	h := sha256.Sum256(key)
+	return keyHash{binary.LittleEndian.Uint64(h[:]), binary.LittleEndian.Uint64(h[8:])}
 }
 
 // offsetMap maps the keys of the dirty part of a log to the largest offset each has there. It never takes more than a
@@ -35,6 +43,7 @@ type offsetMap struct {
 	used       int
 	maxSlots   int
 	loadFactor float64
+	expected   uint64
 	// latest is the offset up to which the map tells about the log; -1 none.
 	latest record.Offset
 }
@@ -55,20 +64,15 @@ func (m *offsetMap) room() int {
 	return min(max(n, 1), len(m.slots))
 }
 
-func hash(key []byte) (a, b uint64) {
-	h := sha256.Sum256(key)
-	return binary.LittleEndian.Uint64(h[:]), binary.LittleEndian.Uint64(h[8:])
-}
-
 // home is where an entry would stand in an empty table.
-func (m *offsetMap) home(a uint64) int {
-	hi, _ := bits.Mul64(a, uint64(len(m.slots)))
+func (m *offsetMap) home(key keyHash) int {
+	hi, _ := bits.Mul64(key.a, uint64(len(m.slots)))
 	return int(hi)
 }
 
 // distance is how far slot i is from the home of the entry in it.
 func (m *offsetMap) distance(i int) int {
-	d := i - m.home(m.slots[i].a)
+	d := i - m.home(m.slots[i].key)
 	if d < 0 {
 		d += len(m.slots)
 	}
@@ -76,14 +80,14 @@ func (m *offsetMap) distance(i int) int {
 }
 
 // find returns the slot of a key; when it is not there, the one where it belongs and its distance from home.
-func (m *offsetMap) find(a, b uint64) (i, d int, ok bool) {
-	i = m.home(a)
+func (m *offsetMap) find(key keyHash) (i, d int, ok bool) {
+	i = m.home(key)
 	for d = 0; d < len(m.slots); d++ {
 		s := &m.slots[i]
 		if s.next == 0 {
 			return i, d, false
 		}
-		if s.a == a && s.b == b {
+		if s.key == key {
 			return i, d, true
 		}
 		if m.distance(i) < d {
@@ -96,10 +100,19 @@ func (m *offsetMap) find(a, b uint64) (i, d int, ok bool) {
 	return i, d, false
 }
 
+// expect brings the slots of some keys that will be asked for into the processor's caches. The table is much larger than
+// those; here the processor waits for many slots at a time, while get and put make it wait for one after the other.
+func (m *offsetMap) expect(list []entry) {
+	x := m.expected
+	for i := range list {
+		x ^= m.slots[m.home(list[i].key)].key.a
+	}
+	m.expected = x
+}
+
 // get returns the offset of a key.
-func (m *offsetMap) get(key []byte) (record.Offset, bool) {
-	a, b := hash(key)
-	i, _, ok := m.find(a, b)
+func (m *offsetMap) get(key keyHash) (record.Offset, bool) {
+	i, _, ok := m.find(key)
 	if !ok {
 		return record.NoOffset, false
 	}
@@ -108,9 +121,8 @@ func (m *offsetMap) get(key []byte) (record.Offset, bool) {
 
 // put notes that the record at o has the key; later calls come with larger offsets. False: the map is full, and does
 // not know this key.
-func (m *offsetMap) put(key []byte, o record.Offset) bool {
-	a, b := hash(key)
-	i, d, ok := m.find(a, b)
+func (m *offsetMap) put(key keyHash, o record.Offset) bool {
+	i, d, ok := m.find(key)
 	if ok {
 		m.slots[i].next = o + 1
 		m.latest = o
@@ -120,9 +132,9 @@ func (m *offsetMap) put(key []byte, o record.Offset) bool {
 		if !m.grow() {
 			return false
 		}
-		i, d, _ = m.find(a, b)
+		i, d, _ = m.find(key)
 	}
-	m.insert(i, d, slot{a, b, o + 1})
+	m.insert(i, d, slot{key, o + 1})
 	m.used++
 	m.latest = o
 	return true
@@ -156,7 +168,7 @@ func (m *offsetMap) grow() bool {
 	m.slots = make([]slot, n)
 	for _, s := range old {
 		if s.next != 0 {
-			m.insert(m.home(s.a), 0, s)
+			m.insert(m.home(s.key), 0, s)
 		}
 	}
 	return true

@@ -1,107 +1,121 @@
 package cleaner
 
 import (
-	"errors"
-	"fmt"
+	"context"
 	"io"
+	"iter"
+	"sync"
 
 	"github.com/samsalog/samsa/record"
 	"github.com/samsalog/samsa/storage/segment"
 )
 
-// reader walks the batches of segments through one buffer. It grows when a batch is larger (KAFKA-6834: whatever the
-// limit is by now, what is in the log was accepted), and shrinks back with the next segment.
+// entry is what compaction wants to know of one record.
+type entry struct {
+	offset record.Offset
+	key    keyHash // if it has one
+	// keyless and tombstone: key, value are null.
+	keyless, tombstone bool
+}
+
+// checked is a batch that is in order as a whole, with what its records tell.
+type checked struct {
+	batch  record.Batch
+	header record.Header
+	// entries are those of the records, in order, and err what is wrong with the record behind them. Whether that
+	// matters is for those who want the records: of a batch that goes as a whole nobody looks at them.
+	entries []entry
+	err     error
+	// unwalked: nobody has looked at the records yet.
+	unwalked bool
+}
+
+// each visits the records until visit returns false, and returns what is wrong with the first that is broken before.
+func (c *checked) each(maxRecordBytes int, visit func(entry) bool) error {
+	if c.unwalked {
+		return walk(c.batch, maxRecordBytes, visit)
+	}
+	for _, e := range c.entries {
+		if !visit(e) {
+			return nil
+		}
+	}
+	return c.err
+}
+
+// walk takes the records of a batch apart.
+func walk(b record.Batch, maxRecordBytes int, visit func(entry) bool) error {
+	rs := b.Records(maxRecordBytes)
+	defer rs.Close()
+	for rs.Next() {
+		rec := rs.Record()
+		e := entry{offset: rec.Offset, keyless: rec.Key == nil, tombstone: rec.Value == nil}
+		if !e.keyless {
+			e.key = hash(rec.Key)
+		}
+		if !visit(e) {
+			return nil
+		}
+	}
+	return rs.Err()
+}
+
+// pieceCount is how many pieces of a segment there are at a time: one that is used, one that is being made, and one
+// between them, as both take turns at being the slower one.
+const pieceCount = 3
+
+// reader walks the batches of segments. What can be done to a batch before anybody says what becomes of it, which is
+// half of the work, is done ahead by a goroutine of its own.
 type reader struct {
-	// size is the buffer's usual size; pace is told of what is going to be read, and may refuse.
-	size int
-	pace func(bytes int) error
+	// size is the usual size of a piece in bytes.
+	size           int
+	maxRecordBytes int
+	// pace is told of what is going to be read, and may refuse. The context ends with the walk.
+	pace func(ctx context.Context, bytes int) error
 
-	s        *segment.Segment
-	pos, end int64 // where the next batch begins, and where the segment ends
-	buf      []byte
-	have     []byte // what of buf is not used yet
-	last     record.Offset
-	read     int64
+	pieces [pieceCount]piece
+	read   int64
 }
 
-// open goes to the batch boundary pos of s.
-func (r *reader) open(s *segment.Segment, pos int64) {
-	r.s, r.pos, r.end, r.have, r.last = s, pos, s.Size(), nil, record.NoOffset
-	if cap(r.buf) != r.size {
-		r.buf = make([]byte, r.size)
+// batches walks the batches of s from the batch boundary pos on. Each is lent until the next; an error is the last that
+// comes. When the loop is left nothing is being read any more.
+func (r *reader) batches(ctx context.Context, s *segment.Segment, pos int64) iter.Seq2[*checked, error] {
+	return func(yield func(*checked, error) bool) {
+		a, stop := r.start(ctx, s, pos)
+		defer stop()
+		for p := range a.full {
+			for i := range p.batches {
+				if !yield(&p.batches[i], nil) {
+					return
+				}
+			}
+			if p.err == io.EOF {
+				return
+			}
+			if p.err != nil {
+				yield(nil, p.err)
+				return
+			}
+			a.free <- p
+		}
+		yield(nil, errAborted) // nothing else keeps it from saying how it ended
 	}
 }
 
-// next returns the next batch, which is lent until the following call; io.EOF at the end. Everything that is wrong with
-// it is a *record.CorruptError: compaction copies no damage.
-func (r *reader) next() (record.Batch, record.Header, error) {
-	if r.pos == r.end {
-		return nil, record.Header{}, io.EOF
+// start lets a goroutine go ahead; stop ends it and counts what it has read.
+func (r *reader) start(ctx context.Context, s *segment.Segment, pos int64) (a *ahead, stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	a = &ahead{reader: r, ctx: ctx, s: s, pos: pos, end: s.Size(), last: record.NoOffset,
+		free: make(chan *piece, pieceCount), full: make(chan *piece, pieceCount)}
+	for i := range r.pieces {
+		r.pieces[i].shrink(r.size)
+		a.free <- &r.pieces[i]
 	}
-	if err := r.want(record.HeaderSize); err != nil {
-		return nil, record.Header{}, err
+	var running sync.WaitGroup
+	running.Go(a.run)
+	return a, func() {
+		cancel()
+		running.Wait()
+		r.read += a.read
 	}
-	h, err := record.ParseHeader(r.have)
-	switch {
-	case err != nil:
-		return nil, h, r.corrupt(err.Error())
-	case int64(h.SizeInBytes) > r.end-r.pos:
-		return nil, h, r.corrupt(fmt.Sprintf("a batch of %d bytes of which %d are there", h.SizeInBytes, r.end-r.pos))
-	case !r.s.Holds(&h) || h.BaseOffset <= r.last:
-		return nil, h, r.corrupt(fmt.Sprintf("offsets %d to %d after %d in a segment from %d on", h.BaseOffset, h.LastOffset(), r.last, r.s.Base()))
-	}
-	if err := r.want(h.SizeInBytes); err != nil {
-		return nil, h, err
-	}
-	b := record.Batch(r.have[:h.SizeInBytes:h.SizeInBytes])
-	if err := b.CheckCRC(); err != nil {
-		return nil, h, r.locate(err)
-	}
-	r.have = r.have[h.SizeInBytes:]
-	r.pos += int64(h.SizeInBytes)
-	r.last = h.LastOffset()
-	return b, h, nil
-}
-
-// want makes n bytes be there, or as many as the segment has.
-func (r *reader) want(n int) error {
-	n = int(min(int64(n), r.end-r.pos))
-	if len(r.have) >= n {
-		return nil
-	}
-	if n > len(r.buf) { // the size was compared with the file's
-		bigger := make([]byte, n)
-		copy(bigger, r.have)
-		r.buf, r.have = bigger, bigger[:len(r.have)]
-	} else {
-		r.have = r.buf[:copy(r.buf, r.have)]
-	}
-	from := len(r.have)
-	to := int(min(int64(len(r.buf)), r.end-r.pos))
-	if err := r.pace(to - from); err != nil {
-		return err
-	}
-	region, err := r.s.Region(r.pos+int64(from), to-from)
-	if err != nil {
-		return err
-	}
-	defer region.Release()
-	if err := region.ReadInto(r.buf[from:to]); err != nil {
-		return fmt.Errorf("%s: read at byte %d: %w", r.s.Path(), r.pos+int64(from), err)
-	}
-	r.read += int64(to - from)
-	r.have = r.buf[:to]
-	return nil
-}
-
-// locate says where a corrupt batch is.
-func (r *reader) locate(err error) error {
-	if c := (*record.CorruptError)(nil); errors.As(err, &c) {
-		c.File, c.Position = r.s.Path(), r.pos
-	}
-	return err
-}
-
-func (r *reader) corrupt(reason string) error {
-	return &record.CorruptError{File: r.s.Path(), Position: r.pos, Offset: record.NoOffset, Reason: reason}
 }

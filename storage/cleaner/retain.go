@@ -35,8 +35,9 @@ type outcome struct {
 	aborted *index.AbortedTxn
 }
 
-// apply decides about one batch. It borrows b, and lends it in the outcome.
-func (r *retention) apply(b record.Batch, h *record.Header) (outcome, error) {
+// apply decides about one batch. It borrows the bytes, and lends them in the outcome.
+func (r *retention) apply(c *checked) (outcome, error) {
+	b, h := c.batch, &c.header
 	useless, aborted, err := r.follow(b, h)
 	if err != nil {
 		return outcome{}, err
@@ -51,7 +52,7 @@ func (r *retention) apply(b record.Batch, h *record.Header) (outcome, error) {
 		r.stats.RecordsRead += int64(max(0, h.Count))
 		return outcome{batch: emptied(h, keepEmpty)}, nil
 	}
-	kept, tombstones, all, err := r.choose(b, h)
+	kept, tombstones, all, err := r.choose(c)
 	if err != nil {
 		return outcome{}, err
 	}
@@ -115,37 +116,37 @@ func emptied(h *record.Header, keep bool) record.Batch {
 }
 
 // choose marks the records that stay.
-func (r *retention) choose(b record.Batch, h *record.Header) (kept int, tombstones, all bool, err error) {
+func (r *retention) choose(c *checked) (kept int, tombstones, all bool, err error) {
 	r.keep, all = r.keep[:0], true
-	rs := b.Records(r.maxRecordBytes)
-	defer rs.Close()
-	for rs.Next() {
-		rec := rs.Record()
-		keep := h.IsControl() || r.keeps(&rec, h)
+	r.keys.expect(c.entries)
+	control := c.header.IsControl()
+	err = c.each(r.maxRecordBytes, func(e entry) bool {
+		keep := control || r.keeps(e, &c.header)
 		r.keep = append(r.keep, keep)
 		r.stats.RecordsRead++
 		if !keep {
 			all = false
-			continue
+			return true
 		}
 		kept++
-		tombstones = tombstones || rec.Value == nil && !h.IsControl()
-	}
-	return kept, tombstones, all, rs.Err()
+		tombstones = tombstones || e.tombstone && !control
+		return true
+	})
+	return kept, tombstones, all, err
 }
 
 // keeps decides about one data record.
-func (r *retention) keeps(rec *record.Record, h *record.Header) bool {
-	if rec.Offset > r.keys.latest {
+func (r *retention) keeps(e entry, h *record.Header) bool {
+	if e.offset > r.keys.latest {
 		return true
 	}
-	if rec.Key == nil { // from before the topic was compacted
+	if e.keyless { // from before the topic was compacted
 		return false
 	}
-	if o, ok := r.keys.get(rec.Key); ok && rec.Offset < o {
+	if o, ok := r.keys.get(e.key); ok && e.offset < o {
 		return false
 	}
-	if rec.Value != nil {
+	if !e.tombstone {
 		return true
 	}
 	if h.Magic < 2 {

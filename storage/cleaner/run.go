@@ -3,7 +3,6 @@ package cleaner
 import (
 	"context"
 	"errors"
-	"io"
 	"time"
 
 	"github.com/samsalog/samsa/record"
@@ -33,7 +32,7 @@ type run struct {
 // itself.
 func (r *run) do() error {
 	r.keys = newOffsetMap(r.settings.mapBytes(), r.settings.LoadFactor)
-	r.reader = reader{size: r.settings.bufferBytes(), pace: r.pace}
+	r.reader = reader{size: r.settings.bufferBytes(), maxRecordBytes: r.view.Config.MaxDecompressedMessageBytes, pace: r.pace}
 	r.stats.From = r.firstDirty
 	if err := r.noteKeys(); err != nil {
 		return err
@@ -45,11 +44,11 @@ func (r *run) do() error {
 }
 
 // pace is asked before every read and write: it holds the run to the rate, and ends it.
-func (r *run) pace(bytes int) error {
+func (r *run) pace(ctx context.Context, bytes int) error {
 	if err := r.check(); err != nil {
 		return err
 	}
-	if err := r.throttle.Wait(r.ctx, bytes); err != nil {
+	if err := r.throttle.Wait(ctx, bytes); err != nil {
 		return errAborted
 	}
 	return nil
@@ -81,8 +80,7 @@ func (r *run) noteKeys() error {
 		if err != nil {
 			return err
 		}
-		r.reader.open(s, pos)
-		full, err := r.noteSegment(t)
+		full, err := r.noteSegment(t, s, pos)
 		if err != nil {
 			return err
 		}
@@ -95,43 +93,37 @@ func (r *run) noteKeys() error {
 	return nil
 }
 
-// noteSegment notes the keys in the rest of the reader's segment; full: there was no room for one.
-func (r *run) noteSegment(t *txns) (full bool, err error) {
-	for {
-		b, h, err := r.reader.next()
-		if err == io.EOF {
-			return false, nil
-		}
+// noteSegment notes the keys of a segment from pos on; full: there was no room for one.
+func (r *run) noteSegment(t *txns, s *segment.Segment, pos int64) (full bool, err error) {
+	for c, err := range r.reader.batches(r.ctx, s, pos) {
 		if err != nil {
 			return false, err
 		}
-		if full, err := r.noteBatch(t, b, &h); full || err != nil {
+		if full, err := r.noteBatch(t, c); full || err != nil {
 			return full, err
 		}
-		r.keys.reach(h.LastOffset())
+		r.keys.reach(c.header.LastOffset())
 	}
+	return false, nil
 }
 
-func (r *run) noteBatch(t *txns, b record.Batch, h *record.Header) (full bool, err error) {
-	if h.IsControl() {
-		marker, err := segment.Marker(b)
+func (r *run) noteBatch(t *txns, c *checked) (full bool, err error) {
+	if c.header.IsControl() {
+		marker, err := segment.Marker(c.batch)
 		if err == nil {
-			t.control(h, marker)
+			t.control(&c.header, marker)
 		}
 		return false, err
 	}
-	if t.data(h) {
+	if t.data(&c.header) {
 		return false, nil
 	}
-	rs := b.Records(r.view.Config.MaxDecompressedMessageBytes)
-	defer rs.Close()
-	for rs.Next() {
-		rec := rs.Record()
-		if rec.Key != nil && rec.Offset >= r.firstDirty && !r.keys.put(rec.Key, rec.Offset) {
-			return true, nil
-		}
-	}
-	return false, rs.Err()
+	r.keys.expect(c.entries)
+	err = c.each(r.reader.maxRecordBytes, func(e entry) bool {
+		full = !e.keyless && e.offset >= r.firstDirty && !r.keys.put(e.key, e.offset)
+		return !full
+	})
+	return full, err
 }
 
 // rewrite replaces the segments up to what the map covers, group by group.
@@ -151,7 +143,7 @@ func (r *run) rewrite() error {
 	}
 	c := &r.view.Config
 	keep := &retention{keys: r.keys, txns: newTxns(), nowMs: r.nowMs, deleteRetentionMs: c.DeleteRetentionMs,
-		maxRecordBytes: c.MaxDecompressedMessageBytes, level: levels(c), stats: &r.stats}
+		maxRecordBytes: r.reader.maxRecordBytes, level: levels(c), stats: &r.stats}
 	end := r.firstUncleanable
 	for _, n := range pack(sizes, limits{int64(c.SegmentBytes), int64(c.SegmentIndexBytes)}, end) {
 		next := end
@@ -207,7 +199,8 @@ func levels(c *storage.Config) func(record.Codec) int {
 func (r *run) rewriteGroup(keep *retention, old []*segment.Segment, next record.Offset, legacyHorizon time.Time) error {
 	keep.producers = byID(r.view.Producers())
 	keep.highWatermark = r.log.HighWatermark()
-	w := &output{c: r.view, size: r.settings.bufferBytes(), pace: r.pace, maxBytes: segment.MaxSize}
+	pace := func(bytes int) error { return r.pace(r.ctx, bytes) }
+	w := &output{c: r.view, size: r.settings.bufferBytes(), pace: pace, maxBytes: segment.MaxSize}
 	modTime, err := r.fill(w, keep, old, next, legacyHorizon)
 	if err == nil {
 		err = w.finish(modTime)
@@ -257,25 +250,20 @@ func (r *run) fill(w *output, keep *retention, old []*segment.Segment, next reco
 			return modTime, err
 		}
 		keep.legacyTombstones = modTime.After(legacyHorizon)
-		r.reader.open(s, 0)
-		if err := r.filter(w, keep); err != nil {
+		if err := r.filter(w, keep, s); err != nil {
 			return modTime, err
 		}
 	}
 	return modTime, nil
 }
 
-// filter passes the batches of the reader's segment on.
-func (r *run) filter(w *output, keep *retention) error {
-	for {
-		b, h, err := r.reader.next()
-		if err == io.EOF {
-			return nil
-		}
+// filter passes the batches of a segment on.
+func (r *run) filter(w *output, keep *retention, s *segment.Segment) error {
+	for c, err := range r.reader.batches(r.ctx, s, 0) {
 		if err != nil {
 			return err
 		}
-		o, err := keep.apply(b, &h)
+		o, err := keep.apply(c)
 		if err != nil {
 			return err
 		}
@@ -286,4 +274,5 @@ func (r *run) filter(w *output, keep *retention) error {
 			return err
 		}
 	}
+	return nil
 }
