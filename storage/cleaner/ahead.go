@@ -44,7 +44,7 @@ func (r *reader) mostEntries() int { return r.size / int(unsafe.Sizeof(entry{}))
 
 func (r *reader) mostBatches() int { return r.size / int(unsafe.Sizeof(checked{})) }
 
-// ahead makes the pieces of one segment: it reads, checks the batches and takes their records apart.
+// ahead makes the pieces of one segment.
 type ahead struct {
 	*reader
 	ctx context.Context
@@ -55,7 +55,7 @@ type ahead struct {
 	pos, end int64  // where the next batch begins, and where the segment ends
 	have     []byte // what was read behind pos
 	last     record.Offset
-	read     int64
+	got      int64 // bytes that were read
 }
 
 // run makes pieces until the segment ends, one has an error, or the context ends.
@@ -121,18 +121,15 @@ func (a *ahead) next(p *piece) (ok bool, err error) {
 
 // fits reports whether the piece has room for what a batch's header and records tell. An empty piece takes any batch.
 func (a *ahead) fits(p *piece, h *record.Header) bool {
-	return len(p.batches) == 0 || len(p.batches) < a.mostBatches() && (!a.walks(h) || len(p.entries)+int(h.Count) <= a.mostEntries())
+	return len(p.batches) == 0 || len(p.batches) < a.mostBatches() && (int(h.Count) > a.mostEntries() || len(p.entries)+int(h.Count) <= a.mostEntries())
 }
 
-// walks reports whether the records are walked here; of control batches mostly the marker is wanted alone.
-func (a *ahead) walks(h *record.Header) bool {
-	return !h.IsControl() && int(h.Count) <= a.mostEntries()
-}
-
-// walk notes what the records of the piece's last batch tell.
+// walk notes what the records of the piece's last batch tell, if the other side has a piece to go on with meanwhile, and
+// not too many. Of control batches mostly the marker is wanted alone.
 func (a *ahead) walk(p *piece) {
 	c := &p.batches[len(p.batches)-1]
-	if c.unwalked = !a.walks(&c.header); c.unwalked {
+	if len(a.full) == 0 || c.header.IsControl() || int(c.header.Count) > a.mostEntries() {
+		c.unwalked = true
 		return
 	}
 	first := len(p.entries)
@@ -182,7 +179,7 @@ func (a *ahead) want(p *piece, n int) (ok bool, err error) {
 	if err := region.ReadInto(p.buf[from:to]); err != nil {
 		return false, fmt.Errorf("%s: read at byte %d: %w", a.s.Path(), a.pos+int64(from), err)
 	}
-	a.read += int64(to - from)
+	a.got += int64(to - from)
 	a.have = p.buf[:to]
 	return true, nil
 }

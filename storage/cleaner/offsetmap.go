@@ -43,7 +43,6 @@ type offsetMap struct {
 	used       int
 	maxSlots   int
 	loadFactor float64
-	expected   uint64
 	// latest is the offset up to which the map tells about the log; -1 none.
 	latest record.Offset
 }
@@ -98,16 +97,6 @@ func (m *offsetMap) find(key keyHash) (i, d int, ok bool) {
 		}
 	}
 	return i, d, false
-}
-
-// expect brings the slots of some keys that will be asked for into the processor's caches. The table is much larger than
-// those; here the processor waits for many slots at a time, while get and put make it wait for one after the other.
-func (m *offsetMap) expect(list []entry) {
-	x := m.expected
-	for i := range list {
-		x ^= m.slots[m.home(list[i].key)].key.a
-	}
-	m.expected = x
 }
 
 // get returns the offset of a key.

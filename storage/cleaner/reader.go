@@ -22,25 +22,11 @@ type entry struct {
 type checked struct {
 	batch  record.Batch
 	header record.Header
-	// entries are those of the records, in order, and err what is wrong with the record behind them. Whether that
-	// matters is for those who want the records: of a batch that goes as a whole nobody looks at them.
-	entries []entry
-	err     error
-	// unwalked: nobody has looked at the records yet.
+	// entries are those of the records, in order, and err what is wrong with the record behind them; of an unwalked batch
+	// nobody has looked at the records yet.
+	entries  []entry
+	err      error
 	unwalked bool
-}
-
-// each visits the records until visit returns false, and returns what is wrong with the first that is broken before.
-func (c *checked) each(maxRecordBytes int, visit func(entry) bool) error {
-	if c.unwalked {
-		return walk(c.batch, maxRecordBytes, visit)
-	}
-	for _, e := range c.entries {
-		if !visit(e) {
-			return nil
-		}
-	}
-	return c.err
 }
 
 // walk takes the records of a batch apart.
@@ -60,12 +46,12 @@ func walk(b record.Batch, maxRecordBytes int, visit func(entry) bool) error {
 	return rs.Err()
 }
 
-// pieceCount is how many pieces of a segment there are at a time: one that is used, one that is being made, and one
-// between them, as both take turns at being the slower one.
-const pieceCount = 3
+// pieceCount is how many pieces of a segment there are at a time: one that is used, one that is being made, and others
+// between them, as both sides take turns at being the slower one.
+const pieceCount = 4
 
-// reader walks the batches of segments. What can be done to a batch before anybody says what becomes of it, which is
-// half of the work, is done ahead by a goroutine of its own.
+// reader walks the batches of segments. A goroutine of its own goes ahead: it reads and checks, and takes as many batches
+// apart as it finds time for while there is enough for the other side to do.
 type reader struct {
 	// size is the usual size of a piece in bytes.
 	size           int
@@ -116,6 +102,20 @@ func (r *reader) start(ctx context.Context, s *segment.Segment, pos int64) (a *a
 	return a, func() {
 		cancel()
 		running.Wait()
-		r.read += a.read
+		r.read += a.got
 	}
+}
+
+// entries visits what the records of c tell, until visit returns false. It returns what is wrong with the first broken
+// record, having visited those before; of a batch that goes as a whole nobody asks.
+func (r *reader) entries(c *checked, visit func(entry) (more bool)) error {
+	if c.unwalked {
+		return walk(c.batch, r.maxRecordBytes, visit)
+	}
+	for _, e := range c.entries {
+		if !visit(e) {
+			return nil
+		}
+	}
+	return c.err
 }

@@ -9,8 +9,9 @@ import (
 
 // retention decides what stays of a log (Cleaner.cleanInto, MemoryRecords.filterTo).
 type retention struct {
-	keys *offsetMap
-	txns *txns
+	reader *reader
+	keys   *offsetMap
+	txns   *txns
 	// producers are those the log remembers: their last batch must stay, with its sequence (KAFKA-5490).
 	producers map[record.ProducerID]producer.Entry
 	// highWatermark: the batch that ends there must stay, so that no start finds a lower log end (KAFKA-17076).
@@ -18,7 +19,6 @@ type retention struct {
 	nowMs         int64
 	// deleteRetentionMs is how long tombstones and markers stay from the pass on that first finds them removable.
 	deleteRetentionMs int64
-	maxRecordBytes    int
 	level             func(record.Codec) int
 
 	// legacyTombstones: tombstones of magic 0 and 1 in the segment at hand stay.
@@ -117,22 +117,19 @@ func emptied(h *record.Header, keep bool) record.Batch {
 
 // choose marks the records that stay.
 func (r *retention) choose(c *checked) (kept int, tombstones, all bool, err error) {
-	r.keep, all = r.keep[:0], true
-	r.keys.expect(c.entries)
+	r.keep = r.keep[:0]
 	control := c.header.IsControl()
-	err = c.each(r.maxRecordBytes, func(e entry) bool {
+	err = r.reader.entries(c, func(e entry) bool {
 		keep := control || r.keeps(e, &c.header)
 		r.keep = append(r.keep, keep)
-		r.stats.RecordsRead++
-		if !keep {
-			all = false
-			return true
+		if keep {
+			kept++
+			tombstones = tombstones || e.tombstone && !control
 		}
-		kept++
-		tombstones = tombstones || e.tombstone && !control
 		return true
 	})
-	return kept, tombstones, all, err
+	r.stats.RecordsRead += int64(len(r.keep))
+	return kept, tombstones, kept == len(r.keep), err
 }
 
 // keeps decides about one data record.
@@ -168,7 +165,7 @@ func (r *retention) rebuild(b record.Batch, h *record.Header, horizonMs int64) (
 	if h.TimestampType() == record.LogAppendTime {
 		o.TimestampType = record.LogAppendTime
 	}
-	rs := b.Records(r.maxRecordBytes)
+	rs := b.Records(r.reader.maxRecordBytes)
 	defer rs.Close()
 	var out *record.Builder
 	for i := 0; rs.Next(); i++ {

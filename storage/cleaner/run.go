@@ -32,7 +32,7 @@ type run struct {
 // itself.
 func (r *run) do() error {
 	r.keys = newOffsetMap(r.settings.mapBytes(), r.settings.LoadFactor)
-	r.reader = reader{size: r.settings.bufferBytes(), maxRecordBytes: r.view.Config.MaxDecompressedMessageBytes, pace: r.pace}
+	r.reader = reader{size: r.settings.bufferBytes() / 2, maxRecordBytes: r.view.Config.MaxDecompressedMessageBytes, pace: r.pace}
 	r.stats.From = r.firstDirty
 	if err := r.noteKeys(); err != nil {
 		return err
@@ -118,8 +118,7 @@ func (r *run) noteBatch(t *txns, c *checked) (full bool, err error) {
 	if t.data(&c.header) {
 		return false, nil
 	}
-	r.keys.expect(c.entries)
-	err = c.each(r.reader.maxRecordBytes, func(e entry) bool {
+	err = r.reader.entries(c, func(e entry) bool {
 		full = !e.keyless && e.offset >= r.firstDirty && !r.keys.put(e.key, e.offset)
 		return !full
 	})
@@ -142,8 +141,8 @@ func (r *run) rewrite() error {
 		return err
 	}
 	c := &r.view.Config
-	keep := &retention{keys: r.keys, txns: newTxns(), nowMs: r.nowMs, deleteRetentionMs: c.DeleteRetentionMs,
-		maxRecordBytes: r.reader.maxRecordBytes, level: levels(c), stats: &r.stats}
+	keep := &retention{reader: &r.reader, keys: r.keys, txns: newTxns(), nowMs: r.nowMs, deleteRetentionMs: c.DeleteRetentionMs,
+		level: levels(c), stats: &r.stats}
 	end := r.firstUncleanable
 	for _, n := range pack(sizes, limits{int64(c.SegmentBytes), int64(c.SegmentIndexBytes)}, end) {
 		next := end
