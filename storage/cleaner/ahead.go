@@ -108,11 +108,15 @@ func (a *ahead) next(p *piece) (ok bool, err error) {
 		return false, err
 	}
 	b := record.Batch(a.have[:h.SizeInBytes:h.SizeInBytes])
-	if err := b.CheckCRC(); err != nil {
-		return false, a.locate(err)
+	p.batches = append(p.batches, checked{batch: b, header: h, pos: a.pos, unsummed: true, unwalked: true})
+	if len(a.full) > 0 { // the other side has a piece to go on with meanwhile
+		c := &p.batches[len(p.batches)-1]
+		if err := a.sum(c); err != nil {
+			p.batches = p.batches[:len(p.batches)-1]
+			return false, err
+		}
+		a.walk(p, c)
 	}
-	p.batches = append(p.batches, checked{batch: b, header: h})
-	a.walk(p)
 	a.have = a.have[h.SizeInBytes:]
 	a.pos += int64(h.SizeInBytes)
 	a.last = h.LastOffset()
@@ -124,14 +128,25 @@ func (a *ahead) fits(p *piece, h *record.Header) bool {
 	return len(p.batches) == 0 || len(p.batches) < a.mostBatches() && (int(h.Count) > a.mostEntries() || len(p.entries)+int(h.Count) <= a.mostEntries())
 }
 
-// walk notes what the records of the piece's last batch tell, if the other side has a piece to go on with meanwhile, and
-// not too many. Of control batches mostly the marker is wanted alone.
-func (a *ahead) walk(p *piece) {
-	c := &p.batches[len(p.batches)-1]
-	if len(a.full) == 0 || c.header.IsControl() || int(c.header.Count) > a.mostEntries() {
-		c.unwalked = true
+// sum compares the checksum of a batch, if nobody has yet.
+func (a *ahead) sum(c *checked) error {
+	if !c.unsummed {
+		return nil
+	}
+	if err := c.batch.CheckCRC(); err != nil {
+		return a.locate(err, c.pos)
+	}
+	c.unsummed = false
+	return nil
+}
+
+// walk notes what the records of the piece's last batch tell, unless they are too many. Of control batches mostly the
+// marker is wanted alone.
+func (a *ahead) walk(p *piece, c *checked) {
+	if c.header.IsControl() || int(c.header.Count) > a.mostEntries() {
 		return
 	}
+	c.unwalked = false
 	first := len(p.entries)
 	c.err = walk(c.batch, a.maxRecordBytes, func(e entry) bool {
 		if len(p.entries) == a.mostEntries() { // old formats do not say how many there are
@@ -185,9 +200,9 @@ func (a *ahead) want(p *piece, n int) (ok bool, err error) {
 }
 
 // locate says where a corrupt batch is.
-func (a *ahead) locate(err error) error {
+func (a *ahead) locate(err error, pos int64) error {
 	if c := (*record.CorruptError)(nil); errors.As(err, &c) {
-		c.File, c.Position = a.s.Path(), a.pos
+		c.File, c.Position = a.s.Path(), pos
 	}
 	return err
 }

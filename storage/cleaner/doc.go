@@ -34,6 +34,10 @@
 // Truncation, closing and deletion need no Hold to be safe: whatever was read before them cannot be swapped in after
 // them. Cleaner.mu is never held across I/O or calls to the owner.
 //
+// While a thread walks a segment, a goroutine of its own reads ahead in it, and takes work on single batches over when it
+// has time. The two share a bounded number of pieces that each belong to one of them at a time. The walk waits for its
+// goroutine, however it ends: nothing is being read when segments are swapped or removed.
+//
 // # Format
 //
 // docs/formats/compaction.md.

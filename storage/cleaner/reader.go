@@ -22,6 +22,9 @@ type entry struct {
 type checked struct {
 	batch  record.Batch
 	header record.Header
+	pos    int64
+	// unsummed: the checksum has still to be compared, which batches does before it lends the batch.
+	unsummed bool
 	// entries are those of the records, in order, and err what is wrong with the record behind them; of an unwalked batch
 	// nobody has looked at the records yet.
 	entries  []entry
@@ -50,8 +53,9 @@ func walk(b record.Batch, maxRecordBytes int, visit func(entry) bool) error {
 // between them, as both sides take turns at being the slower one.
 const pieceCount = 4
 
-// reader walks the batches of segments. A goroutine of its own goes ahead: it reads and checks, and takes as many batches
-// apart as it finds time for while there is enough for the other side to do.
+// reader walks the batches of segments. A goroutine of its own goes ahead: it reads, compares as many checksums and takes
+// as many batches apart as it finds time for while there is enough for the other side to do. Both are done to a batch by
+// the same side, in whose processor's cache it is then.
 type reader struct {
 	// size is the usual size of a piece in bytes.
 	size           int
@@ -71,7 +75,12 @@ func (r *reader) batches(ctx context.Context, s *segment.Segment, pos int64) ite
 		defer stop()
 		for p := range a.full {
 			for i := range p.batches {
-				if !yield(&p.batches[i], nil) {
+				c := &p.batches[i]
+				if err := a.sum(c); err != nil {
+					yield(nil, err)
+					return
+				}
+				if !yield(c, nil) {
 					return
 				}
 			}

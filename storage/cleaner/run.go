@@ -32,7 +32,7 @@ type run struct {
 // itself.
 func (r *run) do() error {
 	r.keys = newOffsetMap(r.settings.mapBytes(), r.settings.LoadFactor)
-	r.reader = reader{size: r.settings.bufferBytes() / 2, maxRecordBytes: r.view.Config.MaxDecompressedMessageBytes, pace: r.pace}
+	r.reader = reader{size: r.settings.bufferBytes(), maxRecordBytes: r.view.Config.MaxDecompressedMessageBytes, pace: r.pace}
 	r.stats.From = r.firstDirty
 	if err := r.noteKeys(); err != nil {
 		return err

@@ -13,8 +13,8 @@ type Settings struct {
 	// is how full it may get (log.cleaner.io.buffer.load.factor).
 	DedupeBufferBytes int64
 	LoadFactor        float64
-	// IOBufferBytes is for the buffers of all threads, half for reading, half for writing (log.cleaner.io.buffer.size). A
-	// batch that is larger gets what it needs.
+	// IOBufferBytes is for the buffers of all threads, half for reading, half for writing (log.cleaner.io.buffer.size);
+	// reading ahead takes several of that half. A batch that is larger gets what it needs.
 	IOBufferBytes int
 	// IOMaxBytesPerSecond bounds what all threads read and write (log.cleaner.io.max.bytes.per.second); 0 or less: no bound.
 	IOMaxBytesPerSecond float64
@@ -40,5 +40,5 @@ func (s *Settings) mapBytes() int64 {
 	return min(s.DedupeBufferBytes/int64(max(1, s.Threads)), maxMapBytes)
 }
 
-// bufferBytes is the size of one thread's buffer for reading, and of that for writing.
+// bufferBytes is the size of one thread's pieces for reading, and of its buffer for writing.
 func (s *Settings) bufferBytes() int { return max(minBuffer, s.IOBufferBytes/max(1, s.Threads)/2) }
