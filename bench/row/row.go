@@ -26,6 +26,8 @@ type Row struct {
 	Standing bool
 	// MostRounds bounds the rounds of a row that takes long; 0 for no bound.
 	MostRounds int
+	// Needs tells how many bytes of memory a turn takes, of the page cache and of programs that it starts; nil: few.
+	Needs func(b *Bench) int64
 	// Full rows run only when everything is asked for.
 	Full bool
 	// Prepare, if set, runs once against each peer before the first round; Finish after the last.

@@ -13,7 +13,6 @@ import (
 	"github.com/samsalog/samsa/bench/pagecache"
 	"github.com/samsalog/samsa/bench/peer"
 	"github.com/samsalog/samsa/bench/row"
-	"github.com/samsalog/samsa/bench/supply"
 )
 
 // consumed is how many records a consumer reads at scale 1.
@@ -50,8 +49,13 @@ func consumeRows() []row.Row {
 		if c.what == "cold" && c.clients == 1 {
 			peers = append(peers, peer.Machine)
 		}
+		var needs func(b *row.Bench) int64
+		if c.what == "cold" {
+			needs = func(b *row.Bench) int64 { return filed(b.Records(consumed)) }
+		}
 		all = append(all, row.Row{
-			Name: c.name(), Peers: peers, Standing: true, Marks: consumeMarks(c),
+			Needs: needs,
+			Name:  c.name(), Peers: peers, Standing: true, Marks: consumeMarks(c),
 			Prepare: func(ctx context.Context, t row.Turn) error { return c.fill(ctx, t) },
 			Run:     func(ctx context.Context, t row.Turn) ([]figure.Value, error) { return c.run(ctx, t) },
 			Finish: func(ctx context.Context, t row.Turn) error {
@@ -90,9 +94,6 @@ func (c consuming) run(ctx context.Context, t row.Turn) ([]figure.Value, error) 
 		if err := pagecache.Evict(logs(t)...); errors.Is(err, errors.ErrUnsupported) {
 			return nil, fmt.Errorf("%w: this system does not let go of files", row.ErrSkip)
 		} else if err != nil {
-			return nil, err
-		}
-		if err := supply.Memory(int64(c.clients) * c.records(t) * recordBytes); err != nil {
 			return nil, err
 		}
 	}

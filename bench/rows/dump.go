@@ -21,11 +21,15 @@ const dumpRow = "dump"
 // dumped is how many records are dumped at scale 1: a segment of 1 GB.
 const dumped = 1_000_000
 
+// dumpToolMemory is more than the JVM of Apache Kafka's tool takes.
+const dumpToolMemory = 512 << 20
+
 // dumpRows: both tools over a segment that Samsa wrote, in batches of 16 KiB; the machine has cat read the file and no more,
 // a program like the other two.
 func dumpRows() []row.Row {
 	return []row.Row{{
 		Name: dumpRow, Peers: append(both(), peer.Machine), MostRounds: 5, Prepare: prepareDump, Run: runDump,
+		Needs: func(*row.Bench) int64 { return dumpToolMemory },
 		Marks: []figure.Mark{ofKafka(dumpRow, "shallow", 15, 0), ofKafka(dumpRow, "deep", 8, 0),
 			{Row: dumpRow, Figure: "shallow", Peer: string(peer.Samsa), Of: figure.Of{Peer: string(peer.Machine), Figure: "cat"}, AtLeast: 0.5}},
 	}}

@@ -9,7 +9,6 @@ import (
 	"github.com/samsalog/samsa/bench/load"
 	"github.com/samsalog/samsa/bench/peer"
 	"github.com/samsalog/samsa/bench/row"
-	"github.com/samsalog/samsa/bench/supply"
 )
 
 // dirtyRate is how many MB a second are written beside the brokers: enough that the system is always writing back.
@@ -28,7 +27,8 @@ func latencyRows() []row.Row {
 			}
 			all = append(all, row.Row{
 				Name: name, Peers: peers, Standing: true,
-				Run: func(ctx context.Context, t row.Turn) ([]figure.Value, error) { return runLatency(ctx, t, rate, beside) },
+				Needs: func(b *row.Bench) int64 { return latencyNeeds(b, rate, beside) },
+				Run:   func(ctx context.Context, t row.Turn) ([]figure.Value, error) { return runLatency(ctx, t, rate, beside) },
 				Marks: []figure.Mark{
 					ofKafka(name, row.P50, 0, 0.6), ofKafka(name, row.P99, 0, 0.5),
 				},
@@ -38,17 +38,20 @@ func latencyRows() []row.Row {
 	return all
 }
 
+// latencyLasts is how long records are sent, in seconds at scale 1.
+const latencyLasts = 4
+
+func latencyNeeds(b *row.Bench, rate float64, beside bool) int64 {
+	bytes := rate * recordBytes
+	if beside {
+		bytes += dirtyRate * 1e6
+	}
+	return int64(bytes * seconds(b, latencyLasts).Seconds())
+}
+
 func runLatency(ctx context.Context, t row.Turn, rate float64, beside bool) ([]figure.Value, error) {
 	topic := t.Topic()
 	if err := t.Running.CreateTopic(ctx, topic, 1, nil); err != nil {
-		return nil, err
-	}
-	lasts := seconds(t.Bench, 4)
-	need := rate * recordBytes
-	if beside {
-		need += dirtyRate * 1e6
-	}
-	if err := supply.Memory(int64(need * lasts.Seconds())); err != nil {
 		return nil, err
 	}
 	if beside {
@@ -59,7 +62,7 @@ func runLatency(ctx context.Context, t row.Turn, rate float64, beside bool) ([]f
 		defer stop()
 	}
 	values, result, err := t.Under(ctx, t.Running, load.Job{Kind: load.Latency, Topic: topic, Partitions: 1, RecordBytes: recordBytes, BatchBytes: 1 << 20,
-		Acks: "all", Idempotent: true, Rate: rate, Duration: lasts})
+		Acks: "all", Idempotent: true, Rate: rate, Duration: seconds(t.Bench, latencyLasts)})
 	if err != nil {
 		return nil, err
 	}

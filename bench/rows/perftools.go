@@ -13,6 +13,8 @@ import (
 	"github.com/samsalog/samsa/bench/row"
 )
 
+const perfToolRecords = 200_000
+
 // perfToolRows: Apache Kafka's own tools, that is the Java client, against both.
 func perfToolRows() []row.Row {
 	var all []row.Row
@@ -23,7 +25,8 @@ func perfToolRows() []row.Row {
 		}
 		all = append(all, row.Row{
 			Name: name, Peers: both(), Standing: true, MostRounds: 3,
-			Run: func(ctx context.Context, t row.Turn) ([]figure.Value, error) { return runPerfTools(ctx, t, properties) },
+			Needs: func(b *row.Bench) int64 { return filed(b.Records(perfToolRecords)) },
+			Run:   func(ctx context.Context, t row.Turn) ([]figure.Value, error) { return runPerfTools(ctx, t, properties) },
 		})
 	}
 	return all
@@ -37,7 +40,7 @@ func runPerfTools(ctx context.Context, t row.Turn, properties []string) ([]figur
 	if err := t.Running.CreateTopic(ctx, topic, 1, nil); err != nil {
 		return nil, err
 	}
-	records := t.Records(200_000)
+	records := t.Records(perfToolRecords)
 	common := []string{"--bootstrap-server", t.Running.Addr, "--topic", topic, "--num-records", strconv.FormatInt(records, 10)}
 	produce := append([]string{"org.apache.kafka.tools.ProducerPerformance", "--record-size", strconv.Itoa(recordBytes), "--throughput", "-1"}, common...)
 	before, err := t.Running.Usage()

@@ -9,7 +9,6 @@ import (
 	"github.com/samsalog/samsa/bench/load"
 	"github.com/samsalog/samsa/bench/peer"
 	"github.com/samsalog/samsa/bench/row"
-	"github.com/samsalog/samsa/bench/supply"
 )
 
 // how a producer produces.
@@ -31,17 +30,21 @@ func kibibytes(n int) string {
 	return fmt.Sprintf("%dKiB", n>>10)
 }
 
-// job is the work; about two seconds of it for Apache Kafka on two cores at scale 1.
-func (p producing) job(t row.Turn) load.Job {
+// records is about two seconds of work for Apache Kafka on two cores at scale 1.
+func (p producing) records(b *row.Bench) int64 {
 	records := map[int]int64{16 << 10: 250_000, 64 << 10: 500_000, 1 << 20: 800_000}[p.batch]
 	if p.codec != "none" {
 		records /= 2
 	}
+	return b.Records(records)
+}
+
+func (p producing) job(t row.Turn) load.Job {
 	acks := "all"
 	if p.mode == "acks=1" {
 		acks = "1"
 	}
-	return load.Job{Kind: load.Produce, Partitions: p.partitions, Records: t.Records(records), RecordBytes: recordBytes, BatchBytes: p.batch,
+	return load.Job{Kind: load.Produce, Partitions: p.partitions, Records: p.records(t.Bench), RecordBytes: recordBytes, BatchBytes: p.batch,
 		Acks: acks, Idempotent: p.mode == "idempotent", Codec: p.codec, Text: p.codec != "none"}
 }
 
@@ -86,7 +89,8 @@ func produceRow(p producing) row.Row {
 	}
 	return row.Row{
 		Name: p.name(), Peers: peers, Standing: true, Full: !ordinary(p), Marks: produceMarks(p),
-		Run: func(ctx context.Context, t row.Turn) ([]figure.Value, error) { return runProduce(ctx, t, p) },
+		Needs: func(b *row.Bench) int64 { return filed(p.records(b)) },
+		Run:   func(ctx context.Context, t row.Turn) ([]figure.Value, error) { return runProduce(ctx, t, p) },
 	}
 }
 
@@ -97,9 +101,6 @@ func runProduce(ctx context.Context, t row.Turn, p producing) ([]figure.Value, e
 	}
 	j := p.job(t)
 	j.Topic = topic
-	if err := supply.Memory(j.Records * recordBytes * 11 / 10); err != nil {
-		return nil, err
-	}
 	values, result, err := t.Under(ctx, t.Running, j)
 	if err != nil {
 		return nil, err

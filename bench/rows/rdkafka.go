@@ -10,9 +10,12 @@ import (
 	"github.com/samsalog/samsa/bench/row"
 )
 
+const rdkafkaRecords = 400_000
+
 // rdkafkaRows: librdkafka's own program, that is the client under Python, .NET and many tools.
 func rdkafkaRows() []row.Row {
-	return []row.Row{{Name: "rdkafka_performance", Peers: both(), Standing: true, Run: runRdkafka}}
+	return []row.Row{{Name: "rdkafka_performance", Peers: both(), Standing: true, Run: runRdkafka,
+		Needs: func(b *row.Bench) int64 { return filed(b.Records(rdkafkaRecords)) }}}
 }
 
 func runRdkafka(ctx context.Context, t row.Turn) ([]figure.Value, error) {
@@ -23,7 +26,7 @@ func runRdkafka(ctx context.Context, t row.Turn) ([]figure.Value, error) {
 	if err := t.Running.CreateTopic(ctx, topic, 1, nil); err != nil {
 		return nil, err
 	}
-	records := t.Records(400_000)
+	records := t.Records(rdkafkaRecords)
 	count := strconv.FormatInt(records, 10)
 	common := []string{"-t", topic, "-p", "0", "-b", t.Running.Addr, "-c", count, "-q"}
 	before, err := t.Running.Usage()

@@ -22,6 +22,9 @@ func All() []row.Row {
 	)
 }
 
+// filed is how much memory records take on their way into files, with something to spare.
+func filed(records int64) int64 { return records * recordBytes * 3 / 2 }
+
 // both are the brokers themselves.
 func both() []peer.Name { return []peer.Name{peer.Samsa, peer.Kafka} }
 

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/samsalog/samsa/bench/figure"
+	"github.com/samsalog/samsa/bench/level"
 	"github.com/samsalog/samsa/bench/peer"
 	"github.com/samsalog/samsa/bench/row"
 )
@@ -200,6 +201,9 @@ func (r *Runner) prepare(ctx context.Context, one row.Row, n peer.Name) error {
 
 // turn runs one round against one peer and writes down what came out if it counts.
 func (r *Runner) turn(ctx context.Context, one row.Row, n peer.Name, round int, counts bool) error {
+	if err := r.level(one); err != nil {
+		return err
+	}
 	stop, err := r.profile(one, n, round)
 	if err != nil {
 		return err
@@ -218,6 +222,15 @@ func (r *Runner) turn(ctx context.Context, one row.Row, n peer.Name, round int, 
 	}
 	fmt.Fprintf(r.options.Progress, "%s  round %d  %s:%s\n", one.Name, round, n, brief(values))
 	return nil
+}
+
+// level has nothing of the turn before act on the one to come.
+func (r *Runner) level(one row.Row) error {
+	var needs int64
+	if one.Needs != nil {
+		needs = one.Needs(r.bench)
+	}
+	return level.Ground(needs)
 }
 
 // brief writes the first figures on one line.

@@ -1,11 +1,11 @@
-package supply
+package level
 
 import "testing"
 
-// SUP-1.
-func TestMemory(t *testing.T) {
+// LVL-1.
+func TestGround(t *testing.T) {
 	for _, n := range []int64{-1, 0, 1, 64<<20 + 17} {
-		if err := Memory(n); err != nil {
+		if err := Ground(n); err != nil {
 			t.Errorf("%d bytes: %v", n, err)
 		}
 	}
