@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/samsalog/samsa/bench/figure"
+	"github.com/samsalog/samsa/bench/level"
 	"github.com/samsalog/samsa/bench/load"
 	"github.com/samsalog/samsa/bench/peer"
 	"github.com/samsalog/samsa/bench/row"
@@ -36,6 +37,9 @@ func dumpRows() []row.Row {
 }
 
 func prepareDump(ctx context.Context, t row.Turn) error {
+	if err := level.Ground(filed(t.Records(dumped))); err != nil {
+		return err
+	}
 	r, err := t.Launcher.Start(ctx, peer.Samsa, t.Own(), nil)
 	if err != nil {
 		return err
