@@ -75,8 +75,7 @@ func (l *Launcher) kafkaCommand(ctx context.Context, port int, dir string, setti
 			return nil, fmt.Errorf("format for kafka: %w: %s", err, out)
 		}
 	}
-	return l.Java("1g", "-server", "-XX:+UseG1GC", "-XX:MaxGCPauseMillis=20", "-XX:InitiatingHeapOccupancyPercent=35",
-		"-XX:+ExplicitGCInvokesConcurrent", "kafka.Kafka", config), nil
+	return l.Java("1g", append(performanceOptions(), "kafka.Kafka", config)...), nil
 }
 
 func kafkaProperties(port, controller int, dir string, settings map[string]string) string {
@@ -94,6 +93,11 @@ func kafkaProperties(port, controller int, dir string, settings map[string]strin
 	return strings.Join(lines, "\n") + "\n"
 }
 
+// performanceOptions are those that Apache Kafka's scripts give brokers and tools alike.
+func performanceOptions() []string {
+	return []string{"-server", "-XX:+UseG1GC", "-XX:MaxGCPauseMillis=20", "-XX:InitiatingHeapOccupancyPercent=35", "-XX:+ExplicitGCInvokesConcurrent"}
+}
+
 // Java returns the command line of a class of Apache Kafka with the given heap.
 func (l *Launcher) Java(heap string, args ...string) []string {
 	return append([]string{"java", "-Xmx" + heap, "-Xms" + heap, "-cp", filepath.Join(l.Jars, "*")}, args...)
@@ -102,7 +106,8 @@ func (l *Launcher) Java(heap string, args ...string) []string {
 // Tool returns the command line of one of Apache Kafka's tools as its script (kafka-run-class.sh) starts it when nothing is set, the JMX
 // agent included; the script's own time is not.
 func (l *Launcher) Tool(heap string, args ...string) []string {
-	return append([]string{"java", "-Xmx" + heap, "-server", "-XX:+UseG1GC", "-XX:MaxGCPauseMillis=20", "-XX:InitiatingHeapOccupancyPercent=35",
-		"-XX:+ExplicitGCInvokesConcurrent", "-XX:MaxInlineLevel=15", "-Djava.awt.headless=true", "-Dcom.sun.management.jmxremote=true",
-		"-Dcom.sun.management.jmxremote.authenticate=false", "-Dcom.sun.management.jmxremote.ssl=false", "-cp", filepath.Join(l.Jars, "*")}, args...)
+	command := append([]string{"java", "-Xmx" + heap}, performanceOptions()...)
+	command = append(command, "-XX:MaxInlineLevel=15", "-Djava.awt.headless=true", "-Dcom.sun.management.jmxremote=true",
+		"-Dcom.sun.management.jmxremote.authenticate=false", "-Dcom.sun.management.jmxremote.ssl=false", "-cp", filepath.Join(l.Jars, "*"))
+	return append(command, args...)
 }

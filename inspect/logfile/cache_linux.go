@@ -63,7 +63,8 @@ func (c *cache) readAt(f vfs.File, b []byte, at int64) (int, error) {
 	return f.ReadAt(b, at)
 }
 
-// residency is which pages of a file are in the page cache, a byte each; nil: not known, and then nothing is given back. A segment has at most 2^19 pages.
+// residency is which pages of a file are in the page cache, a byte each; nil: not known, and then nothing is given back. A
+// segment has at most 2^19 pages.
 type residency []byte
 
 // resident asks mincore, which for a file that this user may not write says that all pages are there.

@@ -1,7 +1,6 @@
 package cleaner
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -324,7 +323,7 @@ func (w *world) rewriteInto(maxBytes int64) {
 	}
 	out := &output{c: x.view, size: 1000, pace: func(int) error { return nil }, maxBytes: maxBytes}
 	r := &run{candidate: x, ctx: w.t.Context(), settings: w.settings, throttle: w.cleaner.throttle, keys: newOffsetMap(1<<20, 0.9)}
-	r.reader = reader{size: 4096, pace: func(context.Context, int) error { return nil }}
+	r.reader = reader{size: 4096, pace: unpaced}
 	keep := &retention{reader: &r.reader, keys: r.keys, txns: newTxns(), stats: &r.stats, level: levels(&w.config)}
 	old := x.view.Sealed
 	mtime, err := r.fill(out, keep, old, x.firstUncleanable, time.Time{})
