@@ -83,11 +83,14 @@ func (b Batch) CheckCRC() error {
 	if err != nil {
 		return err
 	}
-	if sum := b.crc(h.Magic); sum != h.CRC {
-		return corrupt(h.BaseOffset, "stored CRC is %d, computed CRC is %d", h.CRC, sum)
+	if !b.MatchesCRC(&h) {
+		return corrupt(h.BaseOffset, "stored CRC is %d, computed CRC is %d", h.CRC, b.crc(h.Magic))
 	}
 	return nil
 }
+
+// MatchesCRC reports whether the checksum of b, which is as long as its header h says, is the one in h.
+func (b Batch) MatchesCRC(h *Header) bool { return b.crc(h.Magic) == h.CRC }
 
 // isV2 guards the setters: the older formats are never written.
 func (b Batch) isV2() bool { return len(b) >= HeaderSize && b[MagicOffset] == 2 }

@@ -1,8 +1,11 @@
-// Package pagecache takes files out of the memory of the system, so that what reads them next reads the disk.
+// Package pagecache takes files out of the memory of the system, so that what reads them next reads the disk, or brings them there.
+//
+// That a file was written or read a while ago does not say that it is there: a system may take pages that nobody has used for a
+// minute. A few missing ones cost the next reader a wait each, and the peer whose turn comes first pays.
 //
 // # What it owns
 //
-// Evicting files, and knowing whether that worked.
+// Evicting and filling in files, and knowing whether that worked.
 //
 // # Data in and out
 //
@@ -12,6 +15,7 @@
 // # Invariants
 //
 //   - PGC-1: Evict returns nil only when at most a hundredth of the bytes is left in memory.
+//   - PGC-2: after Fill all bytes were in memory at some moment since it began, and nothing of it took them out again.
 //
 // # Concurrency
 //

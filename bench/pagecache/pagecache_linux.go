@@ -2,9 +2,7 @@ package pagecache
 
 import (
 	"fmt"
-	"io/fs"
 	"os"
-	"path/filepath"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -62,28 +60,4 @@ func evict(f *os.File, _ int64) error {
 		return err
 	}
 	return unix.Fadvise(int(f.Fd()), 0, 0, unix.FADV_DONTNEED)
-}
-
-func each(dirs []string, do func(f *os.File, size int64) error) error {
-	for _, dir := range dirs {
-		err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-			if err != nil || !d.Type().IsRegular() {
-				return err
-			}
-			f, err := os.Open(path)
-			if err != nil {
-				return err
-			}
-			defer f.Close()
-			info, err := f.Stat()
-			if err != nil {
-				return err
-			}
-			return do(f, info.Size())
-		})
-		if err != nil {
-			return fmt.Errorf("page cache: %w", err)
-		}
-	}
-	return nil
 }

@@ -27,6 +27,15 @@ func TestEvict(t *testing.T) {
 	if share, err = Share(dir); err != nil || share > mostLeft {
 		t.Errorf("evicted: %v, %v", share, err)
 	}
+	if err := Fill(dir); err != nil { // PGC-2
+		t.Error(err)
+	}
+	if share, err = Share(dir); err != nil || share < 0.9 {
+		t.Errorf("filled in: %v, %v", share, err)
+	}
+	if err := Fill(filepath.Join(dir, "missing")); err == nil {
+		t.Error("a directory that is not there was filled in")
+	}
 	if _, err := Share(filepath.Join(dir, "missing")); err == nil {
 		t.Error("a directory that is not there was accepted")
 	}

@@ -96,6 +96,8 @@ func (c consuming) run(ctx context.Context, t row.Turn) ([]figure.Value, error) 
 		} else if err != nil {
 			return nil, err
 		}
+	} else if err := pagecache.Fill(logs(t)...); err != nil {
+		return nil, err
 	}
 	kind := load.Consume
 	if c.undecoded {

@@ -13,6 +13,7 @@ import (
 	"github.com/samsalog/samsa/bench/figure"
 	"github.com/samsalog/samsa/bench/level"
 	"github.com/samsalog/samsa/bench/load"
+	"github.com/samsalog/samsa/bench/pagecache"
 	"github.com/samsalog/samsa/bench/peer"
 	"github.com/samsalog/samsa/bench/row"
 )
@@ -82,6 +83,9 @@ func runDump(ctx context.Context, t row.Turn) ([]figure.Value, error) {
 	}
 	var values []figure.Value
 	for _, how := range ways {
+		if err := pagecache.Fill(file); err != nil {
+			return nil, err
+		}
 		took, err := timed(ctx, append(tool[:len(tool):len(tool)], how.more...))
 		if err != nil {
 			return nil, err

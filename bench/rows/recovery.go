@@ -6,6 +6,7 @@ import (
 
 	"github.com/samsalog/samsa/bench/figure"
 	"github.com/samsalog/samsa/bench/kept"
+	"github.com/samsalog/samsa/bench/pagecache"
 	"github.com/samsalog/samsa/bench/peer"
 	"github.com/samsalog/samsa/bench/row"
 )
@@ -53,6 +54,9 @@ func runRecovery(ctx context.Context, t row.Turn) ([]figure.Value, error) {
 	}
 	bytes += last
 	if err := kept.SetRecoveryPoint(t.Own(), startTopic, 0, 0); err != nil {
+		return nil, err
+	}
+	if err := pagecache.Fill(partitionDir(t)); err != nil {
 		return nil, err
 	}
 	all, _, err := untilFirst(ctx, t, startTopic, 1, false, kill)

@@ -14,10 +14,11 @@ type piece struct {
 	// it does.
 	begin  int64
 	from   <-chan int64
-	onward chan<- int64
+	onward chan int64
 
 	batches []checked
-	done    chan struct{}
+	// done is told once that run has ended.
+	done chan struct{}
 	// stop: what follows the last of batches is no batch that fits; the Reader looks at it by itself.
 	stop bool
 }
@@ -44,7 +45,7 @@ const noMore = -1
 
 // run reads the piece of f, which is read up to byte end, and checks it.
 func (x *piece) run(f vfs.File, end int64) {
-	defer close(x.done)
+	defer func() { x.done <- struct{}{} }()
 	n, _ := f.ReadAt(x.buf[:min(pieceSize, end-x.begin)], x.begin) // what is missing is met again, with its error, by the Reader
 	first := soon(x.from)
 	if first == noMore {
@@ -58,7 +59,7 @@ func (x *piece) run(f vfs.File, end int64) {
 		if b.head.Magic > NewestMagic {
 			b.bytes[record.MagicOffset] = NewestMagic // in memory; no CRC covers it
 		}
-		b.valid = b.bytes.CheckCRC() == nil
+		b.valid = b.bytes.MatchesCRC(&b.head)
 	}
 }
 
@@ -107,7 +108,9 @@ func (x *piece) header(at, n int) (size int, ok bool) {
 	return h.SizeInBytes, true
 }
 
-// ready reports whether run has ended.
+func newPiece() *piece { return &piece{onward: make(chan int64, 1), done: make(chan struct{}, 1)} }
+
+// ready reports, once, whether run has ended.
 func (x *piece) ready() bool {
 	select {
 	case <-x.done:

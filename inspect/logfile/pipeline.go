@@ -90,15 +90,14 @@ func (p *pipeline) begin() (x *piece, left bool) {
 	case n > 0: // the one that was used last, of which most is in a cache
 		x, m.idle = m.idle[n-1], m.idle[:n-1]
 	case m.made < piecesEach*(1+helpers()):
-		x = new(piece)
+		x = newPiece()
 		m.made++
 	default:
 		return nil, true
 	}
-	onward := make(chan int64, 1)
-	x.begin, x.from, x.onward = m.next, m.from, onward
-	x.batches, x.done, x.stop = x.batches[:0], make(chan struct{}), false
-	m.next, m.from = m.next+pieceSize, onward
+	x.begin, x.from = m.next, m.from
+	x.batches, x.stop = x.batches[:0], false
+	m.next, m.from = m.next+pieceSize, x.onward
 	m.queue = append(m.queue, x)
 	return x, true
 }
@@ -142,21 +141,22 @@ func (p *pipeline) take() *checked {
 
 // advance goes to the next piece; false at the end.
 func (p *pipeline) advance() bool {
-	p.recycle()
-	var x *piece
-	for {
-		if x = p.first(); x != nil && x.ready() {
-			break
-		}
+	x := p.first()
+	for x == nil || !x.ready() {
 		more, _ := p.begin()
-		switch {
-		case more != nil:
+		if more != nil {
 			p.do(more, p.own)
-		case x == nil:
-			return false
-		default:
+			x = p.first()
+			continue
+		}
+		if x != nil {
 			soon(x.done)
 		}
+		break
+	}
+	p.recycle()
+	if x == nil {
+		return false
 	}
 	p.mu.Lock()
 	p.mu.queue = p.mu.queue[1:]
@@ -175,7 +175,7 @@ func (p *pipeline) first() *piece {
 	return p.mu.queue[0]
 }
 
-// recycle makes the current piece free. A helper that ran out of them goes on when half of all are: it is woken seldom.
+// recycle makes the current piece free, once the next one has been told where its batches begin. A helper that ran out of them goes on when half of all are: it is woken seldom.
 func (p *pipeline) recycle() {
 	if p.current == nil {
 		return
