@@ -33,12 +33,11 @@ func Open(fsys vfs.FS, path string) (*File, error) {
 
 // ReadAt is io.ReaderAt's.
 func (f *File) ReadAt(b []byte, at int64) (int, error) {
-	f.cache.look(at, at+int64(len(b)))
 	n := f.cache.copyAt(b, at)
 	if n == len(b) {
 		return n, nil
 	}
-	rest, err := f.File.ReadAt(b[n:], at+int64(n))
+	rest, err := f.cache.readAt(f.File, b[n:], at+int64(n))
 	return n + rest, err
 }
 
