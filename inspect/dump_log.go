@@ -88,7 +88,10 @@ func (d *dumper) log(path, typ string) error {
 	}
 	r := logfile.NewReader(f, start, end)
 	defer r.Close()
-	r.Shallow = !d.DeepIteration && d.Select == nil
+	r.Depth = logfile.Headers
+	if d.DeepIteration || d.Select != nil {
+		r.Depth = logfile.Records
+	}
 	last := int64(-1) // Kafka counts from -1, so a log that begins elsewhere reports a gap
 	if start > 0 {
 		last = unknownLast
@@ -154,7 +157,7 @@ func (d *dumper) tail(path string, r *logfile.Reader) error {
 
 // records dumps the records of the current batch.
 func (d *dumper) records(path string, r *logfile.Reader, last *int64) error {
-	rs := r.Batch().Records(d.MaxRecordBytes)
+	rs := r.Records(d.MaxRecordBytes)
 	defer rs.Close()
 	for rs.Next() {
 		line := &d.line // one for all records: they are too many to allocate each

@@ -82,7 +82,7 @@ func (d *dumper) where(h *record.Header) int {
 
 // selected prints the records of a batch that are wanted, with their batch; nothing if there is none.
 func (d *dumper) selected(path string, r *logfile.Reader, line batchLine) {
-	rs := r.Batch().Records(d.MaxRecordBytes)
+	rs := r.Records(d.MaxRecordBytes)
 	defer rs.Close()
 	printed := false
 	for rs.Next() {

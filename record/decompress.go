@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"runtime"
+	"slices"
 	"sync"
 
 	"github.com/klauspost/compress/gzip"
@@ -88,6 +89,34 @@ func Decompress(c Codec, src []byte, maxBytes int) ([]byte, error) {
 		return nil, fmt.Errorf("%w: %v: expands to more than %d bytes", ErrDecompress, c, maxBytes)
 	}
 	return out, nil
+}
+
+// Unpack appends to dst what the records of a compressed batch of magic 2 expand to, for RecordsIn. It returns false, and dst, if that is
+// more than limit bytes, if it breaks off, or if b is no such batch.
+func (b Batch) Unpack(dst []byte, limit int) ([]byte, bool) {
+	h, err := b.whole()
+	if err != nil || h.Magic < 2 || h.Codec() == None {
+		return dst, false
+	}
+	r, err := NewDecompressor(h.Codec(), b[HeaderSize:])
+	if err != nil {
+		return dst, false
+	}
+	defer r.Close()
+	out := dst
+	for {
+		if len(out) == cap(out) {
+			out = slices.Grow(out, len(b))
+		}
+		n, err := r.Read(out[len(out):cap(out)])
+		out = out[:len(out)+n]
+		switch {
+		case len(out)-len(dst) > limit || err != nil && err != io.EOF:
+			return dst, false
+		case err != nil:
+			return out, true
+		}
+	}
 }
 
 var gzipReaders sync.Pool

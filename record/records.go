@@ -1,6 +1,10 @@
 package record
 
-import "fmt"
+import (
+	"bytes"
+	"fmt"
+	"io"
+)
 
 // Record is one record of a batch. Key, Value and header values are nil for null; an empty one is not nil.
 type Record struct {
@@ -94,6 +98,21 @@ func (b Batch) Records(maxRecord int) *Records {
 		return rs.fail(err)
 	}
 	rs.stream = newStream(src)
+	return rs
+}
+
+// RecordsIn is Records over a batch that Unpack has expanded to unpacked.
+func (b Batch) RecordsIn(unpacked []byte, maxRecord int) *Records {
+	rs := &Records{max: recordLimit(maxRecord)}
+	h, err := b.whole()
+	if err != nil {
+		return rs.fail(err)
+	}
+	if h.Count < 0 {
+		return rs.fail(invalid("record count is %d", h.Count))
+	}
+	rs.header = h
+	rs.stream = newStream(io.NopCloser(bytes.NewReader(unpacked)))
 	return rs
 }
 

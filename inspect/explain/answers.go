@@ -219,7 +219,7 @@ func right(ok bool) string {
 }
 
 func (p *Partition) record(l *lines, r *logfile.Reader, target int64) {
-	rs := r.Batch().Records(0)
+	rs := r.Records(0)
 	defer rs.Close()
 	for n := 1; rs.Next(); n++ {
 		x := rs.Record()

@@ -17,6 +17,8 @@ type piece struct {
 	onward chan int64
 
 	batches []checked
+	// memory holds what is unpacked.
+	memory []byte
 	// done is told once that run has ended.
 	done chan struct{}
 	// stop: what follows the last of batches is no batch that fits; the Reader looks at it by itself.
@@ -28,6 +30,8 @@ type checked struct {
 	start int64
 	bytes record.Batch
 	valid bool
+	// unpacked is what the records of a compressed batch expand to; nil if nobody has looked yet.
+	unpacked []byte
 }
 
 const (
@@ -38,13 +42,15 @@ const (
 	overhang = 128 << 10
 	// pipelineFrom: it is not worth goroutines to read less.
 	pipelineFrom = 4 * pieceSize
+	// unpackMost is how much the compressed batches of a piece may expand to; the rest is unpacked as it is read.
+	unpackMost = 8 * pieceSize
 )
 
 // noMore is told instead of a position when the walk has ended.
 const noMore = -1
 
 // run reads the piece of f, which is read up to byte end, and checks it.
-func (x *piece) run(f vfs.File, end int64) {
+func (x *piece) run(f vfs.File, end int64, depth Depth) {
 	defer func() { x.done <- struct{}{} }()
 	n, _ := f.ReadAt(x.buf[:min(pieceSize, end-x.begin)], x.begin) // what is missing is met again, with its error, by the Reader
 	first := soon(x.from)
@@ -60,6 +66,27 @@ func (x *piece) run(f vfs.File, end int64) {
 			b.bytes[record.MagicOffset] = NewestMagic // in memory; no CRC covers it
 		}
 		b.valid = b.bytes.MatchesCRC(&b.head)
+	}
+	if depth == Records {
+		x.unpack()
+	}
+}
+
+// unpack unpacks compressed batches. One that is broken is left to who reads it up to there.
+func (x *piece) unpack() {
+	x.memory = x.memory[:0]
+	for i := range x.batches {
+		b, from := &x.batches[i], len(x.memory)
+		if !b.valid || b.head.Codec() == record.None {
+			continue
+		}
+		if x.memory == nil {
+			x.memory = make([]byte, 0, unpackMost) // of which the system supplies what is used
+		}
+		var ok bool
+		if x.memory, ok = b.bytes.Unpack(x.memory, unpackMost-from); ok {
+			b.unpacked = x.memory[from:len(x.memory):len(x.memory)]
+		}
 	}
 }
 

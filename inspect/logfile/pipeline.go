@@ -17,9 +17,9 @@ import (
 type pipeline struct {
 	f   vfs.File
 	end int64
-	// shallow: nobody wants the bytes of a batch that has been checked, so each goroutine reads into memory of its own, which stays
+	// depth: if nobody wants the bytes of a batch that has been checked, each goroutine reads into memory of its own, which stays
 	// in its processor's cache.
-	shallow bool
+	depth Depth
 	// own is the memory of the goroutine that takes the batches.
 	own []byte
 	// current is the piece whose batches are being taken, at the next of them; nil: none yet.
@@ -48,10 +48,10 @@ const (
 	piecesEach = 3
 )
 
-func newPipeline(f vfs.File, pos, end int64, shallow bool) *pipeline {
+func newPipeline(f vfs.File, pos, end int64, depth Depth) *pipeline {
 	from := make(chan int64, 1)
 	from <- pos
-	p := &pipeline{f: f, end: end, shallow: shallow, room: make(chan struct{}, mostHelpers)}
+	p := &pipeline{f: f, end: end, depth: depth, room: make(chan struct{}, mostHelpers)}
 	p.own = p.memory()
 	p.mu.next, p.mu.from = pos, from
 	for range helpers() {
@@ -104,7 +104,7 @@ func (p *pipeline) begin() (x *piece, left bool) {
 
 // memory is what a goroutine reads into; nil: into that of the piece.
 func (p *pipeline) memory() []byte {
-	if !p.shallow {
+	if p.depth != Headers {
 		return nil
 	}
 	return make([]byte, pieceSize+overhang)
@@ -113,12 +113,12 @@ func (p *pipeline) memory() []byte {
 // do reads and checks a piece.
 func (p *pipeline) do(x *piece, own []byte) {
 	switch {
-	case p.shallow:
+	case p.depth == Headers:
 		x.buf = own
 	case x.buf == nil:
 		x.buf = make([]byte, pieceSize+overhang)
 	}
-	x.run(p.f, p.end)
+	x.run(p.f, p.end, p.depth)
 }
 
 // take returns the next batch; nil when the Reader has to look by itself.

@@ -19,14 +19,16 @@ import (
 //	if r.Err() != nil { … } // bytes that are no batch, or that cannot be read
 //	tail := size - r.Position() // what lies behind the last whole batch
 type Reader struct {
-	// Shallow: headers and checksums are wanted, Batch is not. It is set before the first Next.
-	Shallow bool
+	// Depth is set before the first Next.
+	Depth Depth
 	window
 	pos   int64 // of the next batch
 	at    int64 // of the current one
 	batch record.Batch
 	head  record.Header
 	err   error
+	// unpacked is what the records of the batch expand to, if somebody has looked.
+	unpacked []byte
 	// valid is about the checksum, if known.
 	valid, known bool
 	// ahead reads large files; serial: it has met something that it cannot read, and rests up to byte serialTo.
@@ -34,6 +36,18 @@ type Reader struct {
 	serial   bool
 	serialTo int64
 }
+
+// Depth is what a Reader is asked for.
+type Depth int8
+
+const (
+	// Batches: headers and bytes.
+	Batches Depth = iota
+	// Headers: no bytes; checksums are checked all the same.
+	Headers
+	// Records: what is compressed is unpacked by the goroutines that read ahead.
+	Records
+)
 
 // NewReader reads f from byte pos, where a batch begins, up to byte end.
 func NewReader(f vfs.File, pos, end int64) *Reader {
@@ -50,12 +64,12 @@ func (r *Reader) Next() bool {
 		return false
 	}
 	if r.ahead == nil && !r.serial && r.end-r.pos >= pipelineFrom {
-		r.ahead = newPipeline(r.f, r.pos, r.end, r.Shallow)
+		r.ahead = newPipeline(r.f, r.pos, r.end, r.Depth)
 	}
 	if r.ahead != nil {
 		if b := r.ahead.take(); b != nil {
 			r.at, r.pos = b.start, b.start+int64(b.head.SizeInBytes)
-			r.head, r.batch, r.valid, r.known = b.head, b.bytes, b.valid, true
+			r.head, r.batch, r.unpacked, r.valid, r.known = b.head, b.bytes, b.unpacked, b.valid, true
 			r.giveBack(r.at)
 			return true
 		}
@@ -73,7 +87,7 @@ func (r *Reader) Next() bool {
 	if r.head.Magic > NewestMagic {
 		b[record.MagicOffset] = NewestMagic // in this reader's memory; no CRC covers it
 	}
-	r.batch, r.known = b, false
+	r.batch, r.unpacked, r.known = b, nil, false
 	r.at = r.pos
 	r.pos += int64(r.head.SizeInBytes)
 	if r.serial && r.pos >= r.serialTo {
@@ -132,12 +146,20 @@ func (r *Reader) Skip() {
 // Header is the current batch's. Its Magic is as stored.
 func (r *Reader) Header() *record.Header { return &r.head }
 
-// Batch is the batch that Next has read. It is lent until the next call. A Shallow reader has none.
+// Batch is the batch that Next has read. It is lent until the next call. A reader of Headers has none.
 func (r *Reader) Batch() record.Batch {
-	if r.Shallow {
+	if r.Depth == Headers {
 		return nil
 	}
 	return r.batch
+}
+
+// Records iterates over the records of the batch that Next has read; see record.Batch.Records.
+func (r *Reader) Records(maxRecord int) *record.Records {
+	if r.unpacked != nil {
+		return r.batch.RecordsIn(r.unpacked, maxRecord)
+	}
+	return r.Batch().Records(maxRecord)
 }
 
 // Start is where the current batch begins.

@@ -71,9 +71,9 @@ func walk(r *Reader) (seen []string) {
 }
 
 // serial walks without reading ahead.
-func serial(f *File, shallow bool) []string {
+func serial(f *File, depth Depth) []string {
 	r := NewReader(f, 0, f.SizeInBytes)
-	r.Shallow = shallow
+	r.Depth = depth
 	r.serial, r.serialTo = true, f.SizeInBytes+1
 	return walk(r)
 }
@@ -113,8 +113,8 @@ func TestAheadEqualsSerial(t *testing.T) {
 		f := open(t, log)
 		processors(t, 1+r.IntN(4))
 		ahead := NewReader(f, 0, f.SizeInBytes)
-		ahead.Shallow = r.IntN(3) == 0
-		want, got := serial(f, ahead.Shallow), walk(ahead)
+		ahead.Depth = Depth(r.IntN(3))
+		want, got := serial(f, ahead.Depth), walk(ahead)
 		for i := range min(len(got), len(want)) {
 			if got[i] != want[i] {
 				t.Fatalf("line %d of %d:\n%s, want\n%s", i, len(want), got[i], want[i])

@@ -36,6 +36,9 @@ func (c *checker) segment(i int) error {
 	defer f.Close()
 	r := logfile.NewReader(f, 0, f.SizeInBytes)
 	defer r.Close()
+	if c.o.Deep {
+		r.Depth = logfile.Records
+	}
 	c.between(path, meta.Base)
 	w := &walk{checker: c, path: path, s: &s, limit: min(limit, meta.Base+math.MaxInt32+1), x: x}
 	if err := w.run(r); err != nil {
@@ -157,7 +160,7 @@ func (w *walk) deepWrong(r *logfile.Reader) bool {
 	if !w.o.Deep {
 		return false
 	}
-	rs := r.Batch().Records(0)
+	rs := r.Records(0)
 	defer rs.Close()
 	n := int32(0)
 	for rs.Next() {

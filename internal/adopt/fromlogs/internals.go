@@ -163,11 +163,12 @@ const maxRecord = 64 << 20
 func eachRecord(f *logfile.File, end int64, visit func(record.Record)) {
 	r := logfile.NewReader(f, 0, end)
 	defer r.Close()
+	r.Depth = logfile.Records
 	for r.Next() && r.Valid() {
 		if r.Header().IsControl() {
 			continue
 		}
-		rs := r.Batch().Records(maxRecord)
+		rs := r.Records(maxRecord)
 		for rs.Next() {
 			visit(rs.Record())
 		}

@@ -1,0 +1,104 @@
+package logfile
+
+import (
+	"encoding/binary"
+	"encoding/hex"
+	"fmt"
+	"hash/crc32"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/samsalog/samsa/internal/longtest"
+	"github.com/samsalog/samsa/record"
+)
+
+// compressed is a batch of some records in any codec; one in eight is broken inside, behind a right checksum, or has more or fewer
+// records than it says.
+func compressed(r *rand.Rand, offset int64) record.Batch {
+	o := record.DefaultBuilderOptions()
+	o.BaseOffset, o.LeaderEpoch, o.Codec = record.Offset(offset), 0, record.Codec(r.IntN(int(record.Zstd)+1))
+	o.Level = o.Codec.DefaultLevel()
+	build := record.NewBuilder(o)
+	raw := make([]byte, 1+r.IntN(20<<10))
+	for range 1 + r.IntN(4) {
+		for i := range raw {
+			raw[i] = byte(r.Uint32())
+		}
+		build.Append(offset, []byte("key"), []byte(hex.EncodeToString(raw[:1+r.IntN(len(raw))])), nil)
+	}
+	if r.IntN(40) == 0 { // expands to more than is unpacked ahead
+		build.Append(offset, nil, make([]byte, unpackMost+1), nil)
+	}
+	b := record.Batch(build.Build())
+	switch r.IntN(16) {
+	case 0:
+		b[record.HeaderSize+r.IntN(len(b)-record.HeaderSize)] ^= 1 << r.IntN(8)
+	case 1:
+		count := b[record.HeaderSize-4 : record.HeaderSize]
+		binary.BigEndian.PutUint32(count, binary.BigEndian.Uint32(count)+uint32(r.IntN(4))-1)
+	}
+	binary.BigEndian.PutUint32(b[17:], crc32.Checksum(b[21:], crc32.MakeTable(crc32.Castagnoli)))
+	return b
+}
+
+// records is what a walk finds in the batches, for comparison.
+func records(r *Reader, maxRecord int) (seen []string) {
+	defer r.Close()
+	for r.Next() {
+		rs := r.Records(maxRecord)
+		for rs.Next() {
+			x := rs.Record()
+			seen = append(seen, fmt.Sprintf("batch at %d: offset %d, %d bytes, %s %08x", r.Start(), x.Offset, x.SizeInBytes, x.Key, crc32.ChecksumIEEE(x.Value)))
+		}
+		seen = append(seen, fmt.Sprintf("batch at %d: %v", r.Start(), rs.Err()))
+		rs.Close()
+	}
+	return append(seen, fmt.Sprintf("end at %d: %v", r.Position(), r.Err()))
+}
+
+// Records of what was unpacked ahead are those of what is unpacked as it is read, up to the same place and with the same error.
+func TestUnpackedEqualsStreamed(t *testing.T) {
+	r := rand.New(rand.NewPCG(7, 8))
+	for range longtest.Pick(4, 200) {
+		var log []byte
+		for n := int64(0); len(log) < pipelineFrom+3*pieceSize; n += 8 {
+			log = append(log, compressed(r, n)...)
+		}
+		f := open(t, log)
+		processors(t, 1+r.IntN(4))
+		maxRecord := r.IntN(2) * 20 << 10
+		want := records(NewReader(f, 0, f.SizeInBytes), maxRecord)
+		ahead := NewReader(f, 0, f.SizeInBytes)
+		ahead.Depth = Records
+		got := records(ahead, maxRecord)
+		for i := range min(len(got), len(want)) {
+			if got[i] != want[i] {
+				t.Fatalf("line %d of %d:\n%s, want\n%s", i, len(want), got[i], want[i])
+			}
+		}
+		if len(got) != len(want) {
+			t.Fatalf("%d lines, want %d", len(got), len(want))
+		}
+	}
+}
+
+// LGF-2: what batches expand to is not kept beyond what a piece may hold, and is there for those that fit.
+func TestUnpackIsBounded(t *testing.T) {
+	r := rand.New(rand.NewPCG(8, 8))
+	x := newPiece()
+	unpacked := 0
+	for n := range int64(400) {
+		b := compressed(r, n)
+		h := b.Header()
+		x.batches = append(x.batches, checked{head: h, bytes: b, valid: true})
+	}
+	x.unpack()
+	for _, b := range x.batches {
+		if b.unpacked != nil {
+			unpacked++
+		}
+	}
+	if len(x.memory) > unpackMost || cap(x.memory) > 2*unpackMost || unpacked < 100 {
+		t.Errorf("%d batches unpacked to %d bytes, in %d", unpacked, len(x.memory), cap(x.memory))
+	}
+}
