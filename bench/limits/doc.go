@@ -3,7 +3,7 @@
 // # What it owns
 //
 // Writing into the page cache, fsync, reading warm and cold files, the loopback by writing and by sendfile, CRC-32C,
-// and copying memory.
+// copying memory, and unpacking zstd.
 //
 // # Data in and out
 //

@@ -12,6 +12,7 @@ import (
 
 	"github.com/samsalog/samsa/bench/figure"
 	"github.com/samsalog/samsa/bench/level"
+	"github.com/samsalog/samsa/bench/limits"
 	"github.com/samsalog/samsa/bench/load"
 	"github.com/samsalog/samsa/bench/pagecache"
 	"github.com/samsalog/samsa/bench/peer"
@@ -26,18 +27,41 @@ const dumped = 1_000_000
 // dumpToolMemory is more than the JVM of Apache Kafka's tool takes.
 const dumpToolMemory = 512 << 20
 
-// dumpRows: both tools over a segment that Samsa wrote, in batches of 16 KiB; the machine has cat read the file and no more,
-// a program like the other two.
-func dumpRows() []row.Row {
-	return []row.Row{{
-		Name: dumpRow, Peers: append(both(), peer.Machine), MostRounds: 5, Prepare: prepareDump, Run: runDump,
-		Needs: func(*row.Bench) int64 { return dumpToolMemory },
-		Marks: []figure.Mark{ofKafka(dumpRow, "shallow", 15, 0), ofKafka(dumpRow, "deep", 8, 0),
-			{Row: dumpRow, Figure: "shallow", Peer: string(peer.Samsa), Of: figure.Of{Peer: string(peer.Machine), Figure: "cat"}, AtLeast: 0.5}},
-	}}
+// dumping is a segment that is dumped.
+type dumping struct {
+	name, codec string
+	ways        map[peer.Name][]dumpWay
+	marks       []figure.Mark
 }
 
-func prepareDump(ctx context.Context, t row.Turn) error {
+// dumpWay is a figure and the flags that it takes.
+type dumpWay struct {
+	name string
+	more []string
+}
+
+// dumpRows: both tools over a segment that Samsa wrote, in batches of 16 KiB. The machine has cat read the file and no more, a
+// program like the other two; what is compressed it has a decoder unpack on one processor, and no more.
+func dumpRows() []row.Row {
+	deep := dumpWay{"deep", []string{"--deep-iteration"}}
+	const zstdRow = dumpRow + "/zstd"
+	var all []row.Row
+	for _, d := range []dumping{
+		{dumpRow, "none", map[peer.Name][]dumpWay{peer.Samsa: {{"shallow", nil}, deep}, peer.Kafka: {{"shallow", nil}, deep}, peer.Machine: {{"cat", nil}}},
+			[]figure.Mark{ofKafka(dumpRow, "shallow", 15, 0), ofKafka(dumpRow, "deep", 8, 0),
+				{Row: dumpRow, Figure: "shallow", Peer: string(peer.Samsa), Of: figure.Of{Peer: string(peer.Machine), Figure: "cat"}, AtLeast: 0.5}}},
+		{zstdRow, "zstd", map[peer.Name][]dumpWay{peer.Samsa: {deep}, peer.Kafka: {deep}, peer.Machine: {{"decoder", nil}}},
+			[]figure.Mark{{Row: zstdRow, Figure: "deep", Peer: string(peer.Samsa), Of: figure.Of{Peer: string(peer.Machine), Figure: "decoder"}, AtLeast: 0.8}}},
+	} {
+		all = append(all, row.Row{
+			Name: d.name, Peers: append(both(), peer.Machine), MostRounds: 5, Prepare: d.prepare, Run: d.run, Marks: d.marks,
+			Needs: func(*row.Bench) int64 { return dumpToolMemory },
+		})
+	}
+	return all
+}
+
+func (d dumping) prepare(ctx context.Context, t row.Turn) error {
 	if err := level.Ground(filed(t.Records(dumped))); err != nil {
 		return err
 	}
@@ -49,7 +73,7 @@ func prepareDump(ctx context.Context, t row.Turn) error {
 		return errors.Join(err, r.Stop())
 	}
 	_, err = t.Load(ctx, r, load.Job{Kind: load.Produce, Topic: startTopic, Partitions: 1, Records: t.Records(dumped), RecordBytes: recordBytes,
-		BatchBytes: 16 << 10, Acks: "all", Idempotent: true})
+		BatchBytes: 16 << 10, Acks: "all", Idempotent: true, Codec: d.codec, Text: d.codec != "none"})
 	// The system would write it back while it is read, which takes memory bandwidth from whoever reads then.
 	return errors.Join(err, r.Stop(), syncFile(dumpedFile(t)))
 }
@@ -67,26 +91,18 @@ func syncFile(name string) error {
 	return errors.Join(f.Sync(), f.Close())
 }
 
-func runDump(ctx context.Context, t row.Turn) ([]figure.Value, error) {
+func (d dumping) run(ctx context.Context, t row.Turn) ([]figure.Value, error) {
 	file := dumpedFile(t)
 	info, err := os.Stat(file)
 	if err != nil {
 		return nil, err
 	}
-	ways := []dumpWay{{"shallow", nil}, {"deep", []string{"--deep-iteration"}}}
-	tool := []string{t.Launcher.Binaries[t.Peer], "dump", "--files", file}
-	switch t.Peer {
-	case peer.Machine:
-		tool, ways = []string{"cat", file}, []dumpWay{{"cat", nil}}
-	case peer.Kafka:
-		tool = t.Launcher.Tool("256M", "org.apache.kafka.tools.DumpLogSegments", "--files", file)
-	}
 	var values []figure.Value
-	for _, how := range ways {
+	for _, how := range d.ways[t.Peer] {
 		if err := pagecache.Fill(file); err != nil {
 			return nil, err
 		}
-		took, err := timed(ctx, append(tool[:len(tool):len(tool)], how.more...))
+		took, err := d.timed(ctx, t, file, how)
 		if err != nil {
 			return nil, err
 		}
@@ -95,14 +111,20 @@ func runDump(ctx context.Context, t row.Turn) ([]figure.Value, error) {
 	return values, nil
 }
 
-// dumpWay is a figure and the flags that it takes.
-type dumpWay struct {
-	name string
-	more []string
-}
-
-// timed runs a program whose output nobody wants.
-func timed(ctx context.Context, args []string) (time.Duration, error) {
+// timed runs a program whose output nobody wants, or the decoder.
+func (d dumping) timed(ctx context.Context, t row.Turn, file string, how dumpWay) (time.Duration, error) {
+	var args []string
+	switch {
+	case how.name == "decoder":
+		return limits.Zstd(file)
+	case t.Peer == peer.Machine:
+		args = []string{"cat", file}
+	case t.Peer == peer.Kafka:
+		args = t.Launcher.Tool("256M", "org.apache.kafka.tools.DumpLogSegments", "--files", file)
+	default:
+		args = []string{t.Launcher.Binaries[t.Peer], "dump", "--files", file}
+	}
+	args = append(args[:len(args):len(args)], how.more...)
 	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
 	var complaints strings.Builder
 	cmd.Stderr = &complaints
