@@ -73,6 +73,28 @@ type Records struct {
 // batch is an error that matches ErrInvalidRecord; maxRecord ≤ 0 stands for Kafka's default, 2^31-9. The CRC
 // is not checked.
 func (b Batch) Records(maxRecord int) *Records {
+	rs := b.newRecords(maxRecord)
+	if codec := rs.header.Codec(); rs.err == nil && rs.legacy == nil && codec != None {
+		src, err := NewDecompressor(codec, rs.rest)
+		if err != nil {
+			return rs.fail(err)
+		}
+		rs.stream = newStream(src)
+	}
+	return rs
+}
+
+// RecordsIn is Records over a batch that Unpack has expanded to unpacked.
+func (b Batch) RecordsIn(unpacked []byte, maxRecord int) *Records {
+	rs := b.newRecords(maxRecord)
+	if rs.err == nil && rs.legacy == nil {
+		rs.stream = newStream(io.NopCloser(bytes.NewReader(unpacked)))
+	}
+	return rs
+}
+
+// newRecords is about to read b's records as they stand there.
+func (b Batch) newRecords(maxRecord int) *Records {
 	rs := &Records{max: recordLimit(maxRecord)}
 	h, err := b.whole()
 	if err != nil {
@@ -80,8 +102,7 @@ func (b Batch) Records(maxRecord int) *Records {
 	}
 	rs.header = h
 	if h.Magic < 2 {
-		rs.legacy, err = newLegacyReader(b, h, rs.max)
-		if err != nil {
+		if rs.legacy, err = newLegacyReader(b, h, rs.max); err != nil {
 			return rs.fail(err)
 		}
 		return rs
@@ -90,29 +111,6 @@ func (b Batch) Records(maxRecord int) *Records {
 		return rs.fail(invalid("record count is %d", h.Count))
 	}
 	rs.rest = b[HeaderSize:]
-	if h.Codec() == None {
-		return rs
-	}
-	src, err := NewDecompressor(h.Codec(), rs.rest)
-	if err != nil {
-		return rs.fail(err)
-	}
-	rs.stream = newStream(src)
-	return rs
-}
-
-// RecordsIn is Records over a batch that Unpack has expanded to unpacked.
-func (b Batch) RecordsIn(unpacked []byte, maxRecord int) *Records {
-	rs := &Records{max: recordLimit(maxRecord)}
-	h, err := b.whole()
-	if err != nil {
-		return rs.fail(err)
-	}
-	if h.Count < 0 {
-		return rs.fail(invalid("record count is %d", h.Count))
-	}
-	rs.header = h
-	rs.stream = newStream(io.NopCloser(bytes.NewReader(unpacked)))
 	return rs
 }
 

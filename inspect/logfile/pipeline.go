@@ -175,7 +175,8 @@ func (p *pipeline) first() *piece {
 	return p.mu.queue[0]
 }
 
-// recycle makes the current piece free, once the next one has been told where its batches begin. A helper that ran out of them goes on when half of all are: it is woken seldom.
+// recycle makes the current piece free, once the next one has been told where its batches begin. A helper that ran out of them goes
+// on when half of all are: it is woken seldom.
 func (p *pipeline) recycle() {
 	if p.current == nil {
 		return
