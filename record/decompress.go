@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"runtime"
-	"slices"
 	"sync"
 
 	"github.com/klauspost/compress/gzip"
@@ -91,31 +90,40 @@ func Decompress(c Codec, src []byte, maxBytes int) ([]byte, error) {
 	return out, nil
 }
 
-// Unpack appends to dst what the records of a compressed batch of magic 2 expand to, for RecordsIn. It returns false, and dst, if that is
-// more than limit bytes, if it breaks off, or if b is no such batch.
-func (b Batch) Unpack(dst []byte, limit int) ([]byte, bool) {
+// Unpack appends to dst what the records of a compressed batch of magic 2 expand to, for RecordsIn. It does not go beyond dst's
+// capacity: io.ErrShortBuffer says that this is not enough, and comes with dst, as all errors do. A decoder that needs more
+// memory than those of ordinary producers is ErrDecompress too; Records reads such a batch.
+func (b Batch) Unpack(dst []byte) ([]byte, error) {
 	h, err := b.whole()
-	if err != nil || h.Magic < 2 || h.Codec() == None {
-		return dst, false
-	}
-	r, err := NewDecompressor(h.Codec(), b[HeaderSize:])
 	if err != nil {
-		return dst, false
+		return dst, err
+	}
+	src := b[min(HeaderSize, len(b)):]
+	if h.Magic < 2 || h.Codec() == None || h.Codec() == Zstd && zstdWindow(src) > zstdSmallWindow {
+		return dst, fmt.Errorf("%w: %v of magic %d is not unpacked at once", ErrDecompress, h.Codec(), h.Magic)
+	}
+	r, err := NewDecompressor(h.Codec(), src)
+	if err != nil {
+		return dst, err
 	}
 	defer r.Close()
-	out := dst
-	for {
-		if len(out) == cap(out) {
-			out = slices.Grow(out, len(b))
+	var behind [1]byte
+	for out := dst; ; {
+		free := out[len(out):cap(out)]
+		full := len(free) == 0
+		if full {
+			free = behind[:]
 		}
-		n, err := r.Read(out[len(out):cap(out)])
-		out = out[:len(out)+n]
+		n, err := r.Read(free)
 		switch {
-		case len(out)-len(dst) > limit || err != nil && err != io.EOF:
-			return dst, false
+		case full && n > 0:
+			return dst, io.ErrShortBuffer
+		case err == io.EOF:
+			return out[:len(out)+n], nil
 		case err != nil:
-			return out, true
+			return dst, err
 		}
+		out = out[:len(out)+n]
 	}
 }
 

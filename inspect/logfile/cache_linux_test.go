@@ -119,8 +119,16 @@ func TestStretches(t *testing.T) {
 		{stretchSize - 8192, []int{0, 1, 2}},
 		{stretchSize + 1<<20, []int{0, 1, 2}},
 		{5*stretchSize - 4096, []int{0, 1, 2, 4, 5}},
+		{3 * stretchSize, []int{0, 1, 2, 3, 4, 5}}, // in the page cache
 	} {
-		f.cache.look(step.at, step.at+int64(len(b)))
+		if step.at == 3*stretchSize {
+			f.cache.partial.Store(true)
+			if _, err := f.ReadAt(b, step.at); err != nil {
+				t.Fatal(err)
+			}
+		} else {
+			f.cache.look(step.at, step.at+int64(len(b)))
+		}
 		if got := known(); !slices.Equal(got, step.then) {
 			t.Errorf("after byte %d stretches %v were asked about, want %v", step.at, got, step.then)
 		}

@@ -15,8 +15,8 @@
 //   - LGF-1: nothing is ever written, locked or renamed.
 //   - LGF-2: memory holds a few pieces of a file, what a bounded part of their records expands to, and one batch, whatever sizes the
 //     file claims.
-//   - LGF-3: pages of a File that were in the page cache before it was opened stay there; those that it brought in go, but for
-//     the few that the system can fetch between a read that waits for nothing and the question what was there.
+//   - LGF-3: pages of a File that were in the page cache before it was opened stay there; those that it brought in go. Where
+//     the first missing page lies in the middle of a file, some of those behind it may count as having been there.
 //   - LGF-4: goroutines that read ahead end before Close returns.
 //
 // # Concurrency

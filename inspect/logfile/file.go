@@ -33,8 +33,11 @@ func Open(fsys vfs.FS, path string) (*File, error) {
 
 // ReadAt is io.ReaderAt's.
 func (f *File) ReadAt(b []byte, at int64) (int, error) {
+	to := at + int64(len(b))
+	f.cache.begin(at, to)
 	n := f.cache.copyAt(b, at)
 	if n == len(b) {
+		f.cache.goOn(to)
 		return n, nil
 	}
 	rest, err := f.cache.readAt(f.File, b[n:], at+int64(n))

@@ -1,6 +1,8 @@
 package logfile
 
 import (
+	"errors"
+	"io"
 	"runtime"
 
 	"github.com/samsalog/samsa/record"
@@ -72,7 +74,7 @@ func (x *piece) run(f vfs.File, end int64, depth Depth) {
 	}
 }
 
-// unpack unpacks compressed batches. One that is broken is left to who reads it up to there.
+// unpack unpacks compressed batches, as many as there is memory for. One that is broken is left to who reads it up to there.
 func (x *piece) unpack() {
 	x.memory = x.memory[:0]
 	for i := range x.batches {
@@ -83,9 +85,11 @@ func (x *piece) unpack() {
 		if x.memory == nil {
 			x.memory = make([]byte, 0, unpackMost) // of which the system supplies what is used
 		}
-		var ok bool
-		if x.memory, ok = b.bytes.Unpack(x.memory, unpackMost-from); ok {
+		var err error
+		if x.memory, err = b.bytes.Unpack(x.memory); err == nil {
 			b.unpacked = x.memory[from:len(x.memory):len(x.memory)]
+		} else if errors.Is(err, io.ErrShortBuffer) {
+			return
 		}
 	}
 }

@@ -143,13 +143,12 @@ func (p *pipeline) take() *checked {
 func (p *pipeline) advance() bool {
 	x := p.first()
 	for x == nil || !x.ready() {
-		more, _ := p.begin()
-		if more != nil {
+		if more, _ := p.begin(); more != nil {
 			p.do(more, p.own)
 			x = p.first()
 			continue
 		}
-		if x != nil {
+		if x = p.first(); x != nil { // a helper may have begun it meanwhile
 			soon(x.done)
 		}
 		break
