@@ -105,8 +105,8 @@ func TestUnpackIsBounded(t *testing.T) {
 				unpacked++
 			}
 		}
-		// The decoders have memory of their own, which is pooled.
-		if allocated := after.TotalAlloc - before.TotalAlloc; cap(x.memory) != unpackMost || unpacked < 50 || allocated > 2*unpackMost {
+		// The decoders have memory of their own, in a pool that may forget some.
+		if allocated := after.TotalAlloc - before.TotalAlloc; cap(x.memory) != unpackMost || unpacked < 50 || allocated > 32*unpackMost {
 			t.Errorf("batches %s: %d unpacked, in %d bytes; %d were allocated", what, unpacked, cap(x.memory), allocated)
 		}
 	}
