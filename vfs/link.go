@@ -64,7 +64,7 @@ func (m *Mem) linkLocked(from, to string) error {
 	case dir.entries[base] != nil:
 		return fs.ErrExist
 	}
-	dir.set(memChange{base: n})
+	dir.set(memChange{names: map[string]*memNode{base: n}})
 	return nil
 }
 

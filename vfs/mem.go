@@ -46,6 +46,8 @@ type memNode struct {
 	entries map[string]*memNode
 	durable map[string]*memNode
 	changes []memChange
+	// done is how many changes there were before.
+	done int
 }
 
 // memWrite is a change of content that was not synced: bytes written at off, or (data nil) a cut or growth to off.
@@ -56,7 +58,23 @@ type memWrite struct {
 
 // memChange is a change of one directory that was not synced: names set to nodes, nil for removed. A rename inside
 // one directory is one change of two names, since a file system does it as a whole or not at all.
-type memChange map[string]*memNode
+type memChange struct {
+	names map[string]*memNode
+	// to and after: this is the old name of what was moved to another directory, which goes when that one has had so many changes, and
+	// not before: a power failure leaves both names of a move, but not none.
+	to    *memNode
+	after int
+}
+
+func (c memChange) apply(names map[string]*memNode) {
+	for name, node := range c.names {
+		if node == nil {
+			delete(names, name)
+		} else {
+			names[name] = node
+		}
+	}
+}
 
 func newMemDir() *memNode {
 	return &memNode{mode: fs.ModeDir | 0o755, modTime: time.Now(), entries: map[string]*memNode{}, durable: map[string]*memNode{}}
@@ -66,13 +84,7 @@ func (n *memNode) isDir() bool { return n.entries != nil }
 
 // set changes names of a directory.
 func (n *memNode) set(c memChange) {
-	for name, node := range c {
-		if node == nil {
-			delete(n.entries, name)
-		} else {
-			n.entries[name] = node
-		}
-	}
+	c.apply(n.entries)
 	n.changes = append(n.changes, c)
 	n.modTime = time.Now()
 }
@@ -177,7 +189,7 @@ func (m *Mem) openLocked(name string, flag int, perm fs.FileMode) (*memNode, err
 		return nil, fs.ErrNotExist
 	case n == nil:
 		n = &memNode{mode: perm & fs.ModePerm, modTime: time.Now()}
-		dir.set(memChange{base: n})
+		dir.set(memChange{names: map[string]*memNode{base: n}})
 	case flag&os.O_CREATE != 0 && flag&os.O_EXCL != 0:
 		return nil, fs.ErrExist
 	case n.isDir():
@@ -201,7 +213,7 @@ func (m *Mem) MkdirAll(dir string, perm fs.FileMode) error {
 		if next == nil {
 			next = newMemDir()
 			next.mode = fs.ModeDir | perm&fs.ModePerm
-			n.set(memChange{p: next})
+			n.set(memChange{names: map[string]*memNode{p: next}})
 		}
 		n = next
 	}
@@ -226,7 +238,7 @@ func (m *Mem) Remove(name string) error {
 	if len(n.entries) > 0 {
 		return pathError("remove", name, syscall.ENOTEMPTY)
 	}
-	dir.set(memChange{base: nil})
+	dir.set(memChange{names: map[string]*memNode{base: nil}})
 	return nil
 }
 
@@ -239,7 +251,7 @@ func (m *Mem) RemoveAll(name string) error {
 		return nil
 	}
 	removeTree(dir.entries[base])
-	dir.set(memChange{base: nil})
+	dir.set(memChange{names: map[string]*memNode{base: nil}})
 	return nil
 }
 
@@ -247,7 +259,7 @@ func (m *Mem) RemoveAll(name string) error {
 func removeTree(n *memNode) {
 	for name, child := range n.entries {
 		removeTree(child)
-		n.set(memChange{name: nil})
+		n.set(memChange{names: map[string]*memNode{name: nil}})
 	}
 }
 
@@ -279,11 +291,11 @@ func (m *Mem) renameLocked(from, to string) error {
 		return syscall.ENOTEMPTY
 	}
 	if src == dst {
-		src.set(memChange{srcName: nil, dstName: n})
+		src.set(memChange{names: map[string]*memNode{srcName: nil, dstName: n}})
 		return nil
 	}
-	dst.set(memChange{dstName: n})
-	src.set(memChange{srcName: nil})
+	dst.set(memChange{names: map[string]*memNode{dstName: n}})
+	src.set(memChange{names: map[string]*memNode{srcName: nil}, to: dst, after: dst.done + len(dst.changes)})
 	return nil
 }
 
@@ -329,14 +341,9 @@ func (m *Mem) SyncDir(dir string) error {
 		return pathError("sync", dir, err)
 	}
 	for _, c := range n.changes {
-		for name, node := range c {
-			if node == nil {
-				delete(n.durable, name)
-			} else {
-				n.durable[name] = node
-			}
-		}
+		c.apply(n.durable)
 	}
+	n.done += len(n.changes)
 	n.changes = nil
 	return nil
 }

@@ -15,7 +15,7 @@ func (m *Mem) Crash() *Mem { return m.crash(nil) }
 
 // CrashKeeping returns what a power failure may leave when the disk had begun with what nobody had asked it to do:
 // of every file an arbitrary subset of the unsynced writes, torn at sectors, and of every directory its first so
-// many unsynced changes. The same seed on the same history leaves the same (VFS-2).
+// many unsynced changes, but what was moved to another directory keeps its old name until it has the new one. The same seed on the same history leaves the same (VFS-2).
 func (m *Mem) CrashKeeping(seed uint64) *Mem {
 	return m.crash(rand.New(rand.NewPCG(seed, 0x5a4d5a)))
 }
@@ -25,37 +25,53 @@ func (m *Mem) crash(keep *rand.Rand) *Mem {
 	defer m.mu.Unlock()
 	out := NewMem()
 	out.total = m.total
-	out.root = crashNode(m.root, keep, map[*memNode]*memNode{})
+	out.root = (&crash{keep: keep, seen: map[*memNode]*memNode{}, kept: map[*memNode]int{}}).node(m.root)
 	return out
 }
 
-// crashNode copies a node as the disk has it. A node that two directories name (an unsynced move) is copied once.
-func crashNode(n *memNode, keep *rand.Rand, seen map[*memNode]*memNode) *memNode {
-	if c := seen[n]; c != nil {
+// crash is one power failure.
+type crash struct {
+	keep *rand.Rand
+	// seen are copies, kept how many unsynced changes of a directory were made.
+	seen map[*memNode]*memNode
+	kept map[*memNode]int
+}
+
+// changes returns how many of the unsynced changes of a directory are on the disk.
+func (x *crash) changes(n *memNode) int {
+	if k, ok := x.kept[n]; ok || x.keep == nil {
+		return k
+	}
+	k := x.keep.IntN(len(n.changes) + 1)
+	x.kept[n] = k
+	for i, c := range n.changes[:k] {
+		if c.to != nil && c.to.done+x.changes(c.to) < c.after {
+			x.kept[n] = i
+			break
+		}
+	}
+	return x.kept[n]
+}
+
+// node copies a node as the disk has it. A node that two directories name (an unsynced move) is copied once.
+func (x *crash) node(n *memNode) *memNode {
+	if c := x.seen[n]; c != nil {
 		return c
 	}
 	c := &memNode{mode: n.mode, modTime: n.modTime}
-	seen[n] = c
+	x.seen[n] = c
 	if !n.isDir() {
-		c.data = crashData(n, keep)
+		c.data = crashData(n, x.keep)
 		c.synced = slices.Clone(c.data)
 		return c
 	}
 	names := maps.Clone(n.durable)
-	if keep != nil {
-		for _, change := range n.changes[:keep.IntN(len(n.changes)+1)] {
-			for name, node := range change {
-				if node == nil {
-					delete(names, name)
-				} else {
-					names[name] = node
-				}
-			}
-		}
+	for _, change := range n.changes[:x.changes(n)] {
+		change.apply(names)
 	}
 	c.entries = make(map[string]*memNode, len(names))
 	for _, name := range slices.Sorted(maps.Keys(names)) { // sorted: the random source must not see map order
-		c.entries[name] = crashNode(names[name], keep, seen)
+		c.entries[name] = x.node(names[name])
 	}
 	c.durable = maps.Clone(c.entries)
 	return c

@@ -131,7 +131,11 @@ func (j *journal) unsplice(o op) error {
 		return err
 	}
 	if info.Size() != o.Size { // it is the short one
-		out, err := j.fs.OpenFile(staged, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o644)
+		// After a power failure in the middle of the renaming the short one may have both names: the staged one is not to be written over.
+		if err := j.remove(staged); err != nil {
+			return err
+		}
+		out, err := j.fs.OpenFile(staged, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o644)
 		if err != nil {
 			return err
 		}
