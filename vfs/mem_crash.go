@@ -15,7 +15,8 @@ func (m *Mem) Crash() *Mem { return m.crash(nil) }
 
 // CrashKeeping returns what a power failure may leave when the disk had begun with what nobody had asked it to do:
 // of every file an arbitrary subset of the unsynced writes, torn at sectors, and of every directory its first so
-// many unsynced changes, but what was moved to another directory keeps its old name until it has the new one. The same seed on the same history leaves the same (VFS-2).
+// many unsynced changes, but what was moved to another directory keeps its old name until it has the new one. The
+// same seed on the same history leaves the same (VFS-2).
 func (m *Mem) CrashKeeping(seed uint64) *Mem {
 	return m.crash(rand.New(rand.NewPCG(seed, 0x5a4d5a)))
 }

@@ -85,14 +85,14 @@ func TestUnpackedEqualsStreamed(t *testing.T) {
 
 // LGF-2: what batches expand to is kept in memory of a bounded size, which is made once, and is there for those that fit.
 func TestUnpackIsBounded(t *testing.T) {
-	for what, make := range map[string]func(r *rand.Rand, n int64) record.Batch{
+	for what, batch := range map[string]func(r *rand.Rand, n int64) record.Batch{
 		"of all kinds": compressed,
 		"of zeros":     func(_ *rand.Rand, n int64) record.Batch { return zeros(n) },
 	} {
 		r := rand.New(rand.NewPCG(8, 8))
 		x := newPiece()
 		for n := range int64(600) {
-			b := make(r, n)
+			b := batch(r, n)
 			x.batches = append(x.batches, checked{head: b.Header(), bytes: b, valid: true})
 		}
 		var before, after runtime.MemStats
